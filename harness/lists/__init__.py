@@ -1,6 +1,7 @@
 """Test-list and waiver languages: read, select, match, explain. Standard library and PyYAML only."""
 
 from harness.lists.condition import Condition, Facts, Mismatch, Range, Term, Wildcard
+from harness.lists.explain import WaiverVerdict, explain_waivers
 from harness.lists.facts import detect_facts, parse_facts
 from harness.lists.lines import format_line, parse_entry, parse_waiver
 from harness.lists.matching import Applied, Selected, WaiverIndex, coverage, match_entries, stage_head
@@ -43,11 +44,13 @@ __all__ = [
     "Waiver",
     "WaiverFile",
     "WaiverIndex",
+    "WaiverVerdict",
     "Wildcard",
     "bug_number",
     "coverage",
     "detect_facts",
     "explain_selection",
+    "explain_waivers",
     "format_line",
     "match_entries",
     "parse_entry",

@@ -87,6 +87,7 @@ class _Parser:
     selectors: dict[str, Token] = field(default_factory=dict)
     markers: list[Marker] = field(default_factory=list)
     comment: Token | None = None
+    comment_start: int = -1
     problems: list[Problem] = field(default_factory=list)
     waiting: str = ""  # "k" or "m" while its value is still to come
     start: int = -1
@@ -96,6 +97,7 @@ class _Parser:
         for piece in cut(self.text):
             if piece.kind == "comment":
                 self.comment = self.token(piece.text, piece.start)
+                self.comment_start = piece.start
             elif piece.kind == "marker":
                 self.add_marker(piece)
             elif piece.kind == "value":
@@ -230,6 +232,7 @@ class _Parser:
         return kind(
             place=self.place,
             last_line=self.place.line,
+            text=(self.text[: self.comment_start] if self.comment else self.text).strip(),
             prefix=self.prefix,
             test=test,
             targets=tuple(self.targets),

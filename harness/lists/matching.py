@@ -46,15 +46,11 @@ def match_entries(entries: Iterable[Entry], ids: Iterable[str]) -> tuple[Selecte
         for scope, _ in scopes(nodeid):
             holding[scope].append(nodeid)
 
-    def named(target: str) -> list[str]:
-        return holding.get(normalized(target), [])
-
-    return tuple(
-        Selected(
-            entry, tuple(dict.fromkeys(i for t in entry.targets for i in holding.get(normalized(t.text), ())))
-        )
-        for entry in entries
-    )
+    selected = []
+    for entry in entries:
+        named = (nodeid for target in entry.targets for nodeid in holding.get(normalized(target.text), ()))
+        selected.append(Selected(entry, tuple(dict.fromkeys(named))))
+    return tuple(selected)
 
 
 def coverage(line: Line, nodeid: str) -> Level | None:
@@ -67,7 +63,7 @@ class WaiverIndex:
     """The waivers that can reach one stage, by the text of their targets.
 
     A line with a prefix reaches a stage whose head is exactly that prefix, and no run without stage.
-    A line with arguments (`-k`, `-m`, options) names the list entry with exactly that text, not the tests in it.
+    A line with arguments (`-k`, `-m`, options) names the list entry of exactly that text, not its tests.
     """
 
     def __init__(self, waivers: Iterable[Waiver], stage: str = "") -> None:

@@ -75,11 +75,13 @@ class Line:
     `test` is the target with its arguments exactly as written, without the prefix; it is what upstream calls
     the name. `targets` are its paths and node ids, `keyword` and `markexpr` the values of `-k` and `-m`,
     `options` every other option word. `prefix` is the text between `full:` and the first slash.
-    `last_line` is the file line on which the piece ends: `place.line`, save in YAML.
+    `text` is the whole piece as written, without the comment; for the YAML form of waivers, the line that
+    says the same. `last_line` is the file line on which the piece ends: `place.line`, save in YAML.
     """
 
     place: Place
     last_line: int
+    text: str
     prefix: Token | None = None
     test: Token
     targets: tuple[Token, ...]

@@ -49,10 +49,15 @@ def normalized(target: str) -> str:
 
 
 def scopes(nodeid: str) -> Iterator[tuple[str, Level]]:
-    """The id itself, then whatever holds it, narrowest first: function, classes, file, folders up to `.`."""
-    yield nodeid, Level.ID
+    """The id itself, then whatever holds it, narrowest first: function, classes, file, folders up to `.`.
+
+    A path alone is taken for the file or folder it is.
+    """
     path, separator, rest = nodeid.partition("::")
-    if separator:
+    if not separator:
+        yield nodeid, Level.FILE if path.endswith(".py") else Level.FOLDER
+    else:
+        yield nodeid, Level.ID
         name, bracket, _ = rest.partition("[")
         if bracket:
             yield f"{path}::{name}", Level.FUNCTION

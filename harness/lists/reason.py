@@ -12,8 +12,8 @@ from harness.lists.model import Problem, Reason, Token
 
 __all__ = ["bug_number", "format_reason", "parse_reason"]
 
-_FIELD = re.compile(r"\s*([A-Za-z_]+)\s*=\s*(.*?)\s*$", re.DOTALL)
-_URL = re.compile(r"\s*((?:https?://|nvbugs/)\S+)\s*$")
+_FIELD = re.compile(r"([A-Za-z_]+)\s*=\s*(.*)", re.DOTALL)
+_URL = re.compile(r"(?:https?://|nvbugs/)\S+")
 _NVBUG = re.compile(r"(?:^|[/.])nvbugs(?:pro\.nvidia\.com)?/(?:bug/)?(\d+)/?$")
 _FIELDS = ("bug", "owner", "until")
 
@@ -33,21 +33,22 @@ def parse_reason(value: Token | None) -> tuple[Reason, list[Problem]]:
     problems: list[Problem] = []
     until: date | None = None
     offset = 0
-    for part in value.text.split(";"):
-        place = value.place._replace(column=value.place.column + offset + len(part) - len(part.lstrip()))
-        offset += len(part) + 1
-        found, url = _FIELD.match(part), _URL.match(part)
-        if url:
-            name, text = "bug", url[1]
+    for piece in value.text.split(";"):
+        part = piece.strip()
+        place = value.place._replace(column=value.place.column + offset + len(piece) - len(piece.lstrip()))
+        offset += len(piece) + 1
+        found = _FIELD.fullmatch(part)
+        if _URL.fullmatch(part):
+            name, text = "bug", part
         elif found and (found[1] in _FIELDS or _misspelt(found[1])):
             name, text = found[1], found[2]
         else:
-            notes.append(part.strip())
+            notes.append(part)
             continue
-        problem = _field_problem(Token(part.strip(), place), name, text, fields)
+        problem = _field_problem(Token(part, place), name, text, fields)
         if problem:
             problems.append(problem)
-            notes.append(part.strip())
+            notes.append(part)
             continue
         fields[name] = text
         if name == "until":

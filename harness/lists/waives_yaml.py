@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.lists.lines import parse_entry, parse_markers
+from harness.lists.lines import format_line, parse_entry, parse_markers
 from harness.lists.model import Marker, Problem, Token, Waiver
 from harness.lists.nodes import MappingNode, Node, ScalarNode, SequenceNode, read_nodes
 from harness.lists.reason import parse_reason
@@ -90,6 +90,7 @@ def _from_fields(fields: dict[str, Token], last_line: int) -> tuple[Waiver | Non
     waiver = Waiver(
         place=line.place,
         last_line=last_line,
+        text="",
         prefix=fields.get("prefix"),
         test=line.test,
         targets=line.targets,
@@ -100,7 +101,7 @@ def _from_fields(fields: dict[str, Token], last_line: int) -> tuple[Waiver | Non
         comment=line.comment,
         reason=reason,
     )
-    return waiver, more_problems
+    return replace(waiver, text=format_line(replace(waiver, comment=None))), [*problems, *more_problems]
 
 
 def _reason_token(fields: dict[str, Token]) -> Token | None:

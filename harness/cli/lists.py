@@ -1,0 +1,153 @@
+"""`harness lists`: render, explain and check test lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+from harness.cli._lists_output import print_problems
+from harness.errors import ExitCode, Place, UsageError
+from harness.lists import (
+    BlockVerdict,
+    Found,
+    Problem,
+    Selection,
+    TestDb,
+    detect_facts,
+    explain_selection,
+    parse_facts,
+    read_test_db,
+    read_test_list,
+    select,
+)
+from harness.lists.upstream import reading_differences
+
+__all__ = ["lists"]
+
+_TEST_DB = "test_lists/test-db"
+
+
+_test_db_option = click.option(
+    "--test-db", default=_TEST_DB, show_default=True, metavar="PATH", help="A .yml file, or a folder of them."
+)
+
+
+@click.group()
+def lists() -> None:
+    """Read, render and explain test lists (test-db YAML, flat .txt lists)."""
+
+
+@lists.command()
+@_test_db_option
+@click.option("--context", metavar="NAME", help="The context to render. Not needed when there is only one.")
+@click.option(
+    "--match",
+    metavar="FACTS",
+    help="What the conditions are compared with: gpu=H100,stage=pre_merge,... or a JSON object, flat or with "
+    "ranges, wildcards and terms. A key that is not given removes no block. "
+    "Default: the facts of this machine.",
+)
+def render(test_db: str, context: str | None, match: str | None) -> int:
+    """Print the flat list of a context: the entries of every block whose condition holds, in file order.
+
+    Exit code 0; 1 when no block holds or a piece of the list is broken (the rest is printed); 2 for a usage
+    error or an unreadable file.
+    """
+    db = read_test_db(test_db)
+    facts = detect_facts() if match is None else parse_facts(match)
+    selection = select(db, context or _only_context(db), facts)
+    for entry in selection.entries:
+        click.echo(entry.text)
+    broken = print_problems(db.problems, err=True)
+    if not selection.entries:
+        click.echo(_why_empty(selection), err=True)
+    chosen = any(verdict.selected for verdict in selection.verdicts)
+    return ExitCode.HOLDS if chosen and not broken else ExitCode.VIOLATION
+
+
+@lists.command()
+@click.argument("test")
+@_test_db_option
+@click.option("--context", metavar="NAME", help="Look in this context only. Default: in all.")
+@click.option(
+    "--assume",
+    default="",
+    metavar="FACTS",
+    help="Facts of any machine or stage, there or not: gpu=H100,system_gpu_count=4,... or a JSON object. "
+    "Default: none, so that the conditions themselves are shown.",
+)
+def explain(test: str, test_db: str, context: str | None, assume: str) -> int:
+    """Tell which entries name TEST, whether their blocks are selected, and if not, by which condition.
+
+    TEST is a node id, or the path of a file or folder.
+    """
+    db = read_test_db(test_db)
+    facts = parse_facts(assume)
+    found = explain_selection(db, test, facts, context)
+    if not found:
+        click.echo(f"{test}: no entry names it; {_near(db, test)}")
+    for item in found:
+        _print_found(item, set(facts))
+    print_problems(db.problems, err=True)
+    return ExitCode.HOLDS
+
+
+@lists.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+def check(paths: tuple[str, ...]) -> int:
+    """Print what is wrong in lists: .yml files, folders of them, flat .txt lists.
+
+    Exit code 0 when nothing is, 1 with findings, 2 when a file cannot be read.
+    """
+    problems = [problem for path in paths or (_TEST_DB,) for problem in _problems(path)]
+    return ExitCode.VIOLATION if print_problems(problems) else ExitCode.HOLDS
+
+
+def _problems(path: str) -> Iterable[Problem]:
+    return read_test_list(path).problems if path.endswith(".txt") else read_test_db(path).problems
+
+
+def _only_context(db: TestDb) -> str:
+    if len(db.contexts) != 1:
+        names = ", ".join(db.contexts) or "none"
+        raise UsageError(f"has not one context but: {names}; choose with --context", Place(db.path))
+    return db.contexts[0]
+
+
+def _why_empty(selection: Selection) -> str:
+    lines = [f"context {selection.context}: nothing is selected"]
+    lines += [
+        f"  {_block(v)}: {'; '.join(map(str, v.mismatches)) or 'holds, but has no tests'}"
+        for v in selection.verdicts
+    ]
+    return "\n".join(lines)
+
+
+def _block(verdict: BlockVerdict) -> str:
+    block = verdict.block
+    return f"{block.place} block {block.index + 1} of {block.context}"
+
+
+def _print_found(found: Found, given: set[str]) -> None:
+    entry, verdict = found.entry, found.verdict
+    click.echo(f"{entry.place}: {entry.text}")
+    click.echo(f"  names the {found.level}{', narrowed by its arguments' if entry.has_arguments else ''}")
+    if verdict.selected:
+        free = [rule for rule in verdict.block.condition.rules if rule.key.text not in given]
+        needs = " and ".join(f"{rule.key} is {rule}" for rule in free)
+        click.echo(f"  in: {_block(verdict)}{f', where {needs}' if needs else ''}")
+    else:
+        click.echo(f"  out: {_block(verdict)}: {'; '.join(map(str, verdict.mismatches))}")
+    for sentence in reading_differences(entry):
+        click.echo(f"  {sentence}")
+
+
+def _near(db: TestDb, test: str) -> str:
+    from harness.lists.select import nearest  # difflib is paid for only when something is wrong
+
+    names = tuple(
+        dict.fromkeys(target.text for block in db.blocks for e in block.entries for target in e.targets)
+    )
+    close = nearest(test, names)
+    return f"did you mean {' or '.join(close)}?" if close else "none has a name like it"

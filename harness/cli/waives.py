@@ -59,6 +59,6 @@ def check(files: tuple[str, ...]) -> int:
 def _print_verdict(verdict: WaiverVerdict) -> None:
     waiver = verdict.waiver
     click.echo(f"{waiver.place}: {waiver.text}")
-    click.echo(f"  {'applies' if verdict.level is not None else 'no'}: {verdict.why}")
+    click.echo(f"  {'in' if verdict.level is not None else 'out'}: {verdict.why}")
     for sentence in verdict.upstream:
         click.echo(f"  {sentence}")

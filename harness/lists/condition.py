@@ -34,6 +34,8 @@ class Range:
     lte: float | None = None
 
     def __str__(self) -> str:
+        if self.gte is not None and self.gte == self.lte:
+            return _shown(self.gte)
         ends = [f">= {_shown(self.gte)}" if self.gte is not None else ""]
         ends.append(f"<= {_shown(self.lte)}" if self.lte is not None else "")
         return " and ".join(end for end in ends if end) or "any number"

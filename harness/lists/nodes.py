@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from harness.errors import Place, UsageError
 from harness.lists.model import Problem
-from harness.lists.source import Source, clean_lines
+from harness.lists.source import Source, clean_lines, readable
 
 if TYPE_CHECKING:
-    from yaml import Event, YAMLError
+    from yaml import Event, ScalarEvent, YAMLError
     from yaml._yaml import Mark as CMark
     from yaml.error import Mark
 
@@ -28,7 +28,7 @@ _MAX_BROKEN_LINES = 20
 
 @dataclass(frozen=True, slots=True)
 class ScalarNode:
-    """A scalar. `plain`: without quotes, on any number of lines; `end` is one past its last character."""
+    """A scalar as one line. `plain`: without quotes; `end` is one past its last character."""
 
     text: str
     place: Place
@@ -143,7 +143,7 @@ class _Builder:
         if isinstance(event, yaml.AliasEvent):
             return ScalarNode("", place, place, plain=True)
         if isinstance(event, yaml.ScalarEvent):
-            return ScalarNode(event.value, place, self.place(event.end_mark), not event.style)
+            return ScalarNode(self.one_line(event), place, self.place(event.end_mark), not event.style)
         if isinstance(event, yaml.SequenceStartEvent):
             items = []
             while not isinstance(following := next(events), yaml.SequenceEndEvent):
@@ -181,6 +181,13 @@ class _Builder:
             raise _RefusedError(
                 Problem("yaml-depth", self.at(event), f"nested deeper than {_MAX_DEPTH} levels")
             )
+
+    def one_line(self, event: ScalarEvent) -> str:
+        """The value, whose escapes may have made what no list has; a block of lines is one line."""
+        value: str = " ".join(event.value.splitlines())
+        if readable(value) != value:
+            self.problems.append(Problem("control-character", self.at(event), "an escaped control character"))
+        return readable(value)
 
     def report_feature(self, feature: str, event: Event) -> None:
         message = f"a YAML {feature}, which is never followed"

@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.errors import Place, UsageError
 from harness.lists.model import Problem
 
-__all__ = ["RawLine", "Source", "clean_lines", "read_source"]
+__all__ = ["RawLine", "Source", "clean_lines", "read_source", "readable"]
 
 # Far above any list in use (the longest known waiver file has 62 kB); reading stays under 200 MB.
 MAX_BYTES = 8 * 1024 * 1024
@@ -116,13 +116,14 @@ def _clean(raw: RawLine, file: str) -> tuple[str, Problem | None]:
     if found := _CONTROL.search(text):
         shown = f"control character U+{ord(found[0]):04X}"
         place = place._replace(column=found.start() + 1)
-        return _readable(text), Problem("control-character", place, shown, "expected plain text", "warning")
+        return readable(text), Problem("control-character", place, shown, "expected plain text", "warning")
     if found := _UNDECODABLE.search(text):
         shown = f"byte 0x{ord(found[0]) - 0xDC00:02X} is not UTF-8"
         place = place._replace(column=found.start() + 1)
-        return _readable(text), Problem("bad-encoding", place, shown, "save the file as UTF-8", "warning")
+        return readable(text), Problem("bad-encoding", place, shown, "save the file as UTF-8", "warning")
     return text, None
 
 
-def _readable(text: str) -> str:
+def readable(text: str) -> str:
+    """The text with every character that is none for a person replaced, one for one."""
     return _UNDECODABLE.sub("\ufffd", _CONTROL.sub("\ufffd", text))

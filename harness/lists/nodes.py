@@ -46,7 +46,7 @@ class SequenceNode:
 
 @dataclass(frozen=True, slots=True)
 class MappingNode:
-    """A mapping in file order. A key that stands twice is here once, with its first value."""
+    """A mapping in file order. A key that stands twice is a problem, and here twice."""
 
     pairs: tuple[tuple[ScalarNode, Node], ...]
     place: Place
@@ -149,7 +149,8 @@ class _Builder:
             while not isinstance(following := next(events), yaml.SequenceEndEvent):
                 items.append(self.node(following, events, depth + 1))
             return SequenceNode(tuple(items), place)
-        pairs: dict[str, tuple[ScalarNode, Node]] = {}
+        pairs: list[tuple[ScalarNode, Node]] = []
+        first: dict[str, int] = {}
         while not isinstance(following := next(events), yaml.MappingEndEvent):
             key = self.node(following, events, depth + 1)
             value = self.node(next(events), events, depth + 1)
@@ -157,13 +158,15 @@ class _Builder:
                 self.problems.append(
                     Problem("wrong-type", key.place, "a key that is no text", "expected a name")
                 )
-            elif key.text in pairs:
-                first = pairs[key.text][0].place.line
-                message = f"'{key.text}' stands here again, first in line {first}; this one is not read"
-                self.problems.append(Problem("duplicate-key", key.place, message, "join both"))
-            else:
-                pairs[key.text] = (key, value)
-        return MappingNode(tuple(pairs.values()), place)
+                continue
+            if key.text in first:
+                message = f"'{key.text}' stands here again, first in line {first[key.text]}"
+                self.problems.append(
+                    Problem("duplicate-key", key.place, message, "YAML keeps only one: join both")
+                )
+            first.setdefault(key.text, key.place.line)
+            pairs.append((key, value))
+        return MappingNode(tuple(pairs), place)
 
     def check(self, event: Event, depth: int) -> None:
         import yaml

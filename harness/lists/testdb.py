@@ -22,7 +22,7 @@ _COMMENT = re.compile(r"\s+(#.*)")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A condition and the entries that run where it holds. `index` counts a context's blocks from 0."""
+    """A condition and the entries that run where it holds. `index` counts the blocks of its list from 0."""
 
     context: Token
     index: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.lists.lines import format_line, parse_entry, parse_markers
+from harness.lists.lines import format_line, parse_entry, parse_markers, parse_waiver
 from harness.lists.model import Marker, Problem, Token, Waiver
 from harness.lists.nodes import MappingNode, Node, ScalarNode, SequenceNode, read_nodes
 from harness.lists.reason import parse_reason
@@ -101,7 +101,19 @@ def _from_fields(fields: dict[str, Token], last_line: int) -> tuple[Waiver | Non
         comment=line.comment,
         reason=reason,
     )
-    return replace(waiver, text=format_line(replace(waiver, comment=None))), [*problems, *more_problems]
+    waiver = replace(waiver, text=format_line(replace(waiver, comment=None)))
+    problems += more_problems
+    return _if_writable(waiver, problems)
+
+
+def _if_writable(waiver: Waiver, problems: list[Problem]) -> tuple[Waiver | None, list[Problem]]:
+    """Refuse a waiver that no line of the text form can say, such as one with a blank in its prefix."""
+    again, found = parse_waiver(waiver.text, waiver.place)
+    if again and (again.head, again.test.text) == (waiver.head, waiver.test.text):
+        return waiver, problems
+    code = found[0].code if found else "bad-prefix"
+    message = f"as a line this would be broken: {found[0].message}" if found else "test and prefix do not fit"
+    return None, [*problems, Problem(code, waiver.place, message, f"it would read {waiver.text[:80]}")]
 
 
 def _reason_token(fields: dict[str, Token]) -> Token | None:

@@ -1,4 +1,4 @@
-"""What `lists` and `waives` print alike."""
+"""How `lists` and `waives` print."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import click
 
 from harness.lists import Problem
 
-__all__ = ["print_problems"]
+__all__ = ["print_problems", "say"]
+
+
+def say(text: str, err: bool = False) -> None:
+    """Print one line. A name may hold anything, but a terminal gets only what is text."""
+    click.echo("".join(c if c.isprintable() else "\ufffd" for c in text), err=err)
 
 
 def print_problems(problems: Iterable[Problem], err: bool = False) -> bool:
@@ -16,6 +21,5 @@ def print_problems(problems: Iterable[Problem], err: bool = False) -> bool:
     found = False
     for problem in problems:
         found = True
-        # A name from a file may hold anything; a terminal gets text.
-        click.echo("".join(c if c.isprintable() else "\ufffd" for c in str(problem)), err=err)
+        say(str(problem), err)
     return found

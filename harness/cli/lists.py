@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import click
 
-from harness.cli._lists_output import print_problems
+from harness.cli._lists_output import print_problems, say
 from harness.errors import ExitCode, Place, UsageError
 from harness.lists import (
     BlockVerdict,
@@ -58,10 +58,11 @@ def render(test_db: str, context: str | None, match: str | None) -> int:
     facts = detect_facts() if match is None else parse_facts(match)
     selection = select(db, context or _only_context(db), facts)
     for entry in selection.entries:
-        click.echo(entry.text)
-    broken = print_problems(db.problems, err=True)
+        say(entry.text)
+    print_problems(db.problems, err=True)
+    broken = any(problem.severity == "error" for problem in db.problems)
     if not selection.entries:
-        click.echo(_why_empty(selection), err=True)
+        _print_why_empty(selection)
     chosen = any(verdict.selected for verdict in selection.verdicts)
     return ExitCode.HOLDS if chosen and not broken else ExitCode.VIOLATION
 
@@ -86,7 +87,7 @@ def explain(test: str, test_db: str, context: str | None, assume: str) -> int:
     facts = parse_facts(assume)
     found = explain_selection(db, test, facts, context)
     if not found:
-        click.echo(f"{test}: no entry names it; {_near(db, test)}")
+        say(f"{test}: no entry names it; {_near(db, test)}")
     for item in found:
         _print_found(item, set(facts))
     print_problems(db.problems, err=True)
@@ -115,13 +116,11 @@ def _only_context(db: TestDb) -> str:
     return db.contexts[0]
 
 
-def _why_empty(selection: Selection) -> str:
-    lines = [f"context {selection.context}: nothing is selected"]
-    lines += [
-        f"  {_block(v)}: {'; '.join(map(str, v.mismatches)) or 'holds, but has no tests'}"
-        for v in selection.verdicts
-    ]
-    return "\n".join(lines)
+def _print_why_empty(selection: Selection) -> None:
+    say(f"context {selection.context}: nothing is selected", err=True)
+    for verdict in selection.verdicts:
+        why = "; ".join(map(str, verdict.mismatches)) or "holds, but has no tests"
+        say(f"  {_block(verdict)}: {why}", err=True)
 
 
 def _block(verdict: BlockVerdict) -> str:
@@ -131,16 +130,16 @@ def _block(verdict: BlockVerdict) -> str:
 
 def _print_found(found: Found, given: set[str]) -> None:
     entry, verdict = found.entry, found.verdict
-    click.echo(f"{entry.place}: {entry.text}")
-    click.echo(f"  names the {found.level}{', narrowed by its arguments' if entry.has_arguments else ''}")
+    say(f"{entry.place}: {entry.text}")
+    say(f"  names the {found.level}{', narrowed by its arguments' if entry.has_arguments else ''}")
     if verdict.selected:
         free = [rule for rule in verdict.block.condition.rules if rule.key.text not in given]
         needs = " and ".join(f"{rule.key} is {rule}" for rule in free)
-        click.echo(f"  in: {_block(verdict)}{f', where {needs}' if needs else ''}")
+        say(f"  in: {_block(verdict)}{f', where {needs}' if needs else ''}")
     else:
-        click.echo(f"  out: {_block(verdict)}: {'; '.join(map(str, verdict.mismatches))}")
+        say(f"  out: {_block(verdict)}: {'; '.join(map(str, verdict.mismatches))}")
     for sentence in reading_differences(entry):
-        click.echo(f"  {sentence}")
+        say(f"  {sentence}")
 
 
 def _near(db: TestDb, test: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from harness.cli._lists_output import print_problems
+from harness.cli._lists_output import print_problems, say
 from harness.errors import ExitCode
 from harness.lists import WaiverVerdict, explain_waivers, read_waives
 
@@ -38,7 +38,7 @@ def explain(test: str, waives_file: str, stage: str) -> int:
     file = read_waives(waives_file)
     verdicts = explain_waivers(file, test, stage)
     if not any(verdict.decides for verdict in verdicts):
-        click.echo(f"{test}: not waived{f' in stage {stage}' if stage else ''} by {file.file}")
+        say(f"{test}: not waived{f' in stage {stage}' if stage else ''} by {file.file}")
     for verdict in verdicts:
         _print_verdict(verdict)
     print_problems(file.problems, err=True)
@@ -58,7 +58,7 @@ def check(files: tuple[str, ...]) -> int:
 
 def _print_verdict(verdict: WaiverVerdict) -> None:
     waiver = verdict.waiver
-    click.echo(f"{waiver.place}: {waiver.text}")
-    click.echo(f"  {'in' if verdict.level is not None else 'out'}: {verdict.why}")
+    say(f"{waiver.place}: {waiver.text}")
+    say(f"  {'in' if verdict.level is not None else 'out'}: {verdict.why}")
     for sentence in verdict.upstream:
-        click.echo(f"  {sentence}")
+        say(f"  {sentence}")

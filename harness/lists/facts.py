@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import platform
 import re
-import shutil
-import subprocess
 from contextlib import suppress
 
 from harness.errors import UsageError
@@ -66,6 +63,8 @@ def detect_facts() -> Facts:
     `cpu`, `linux_distribution_name`, `platform`, `system_gpu_count` (0 without nvidia-smi), and, with a GPU,
     `gpu` (the first one's name) and `compute_capability`.
     """
+    import platform  # this and what it needs: 10 ms that only detecting pays
+
     facts: dict[str, _Value] = {"platform": platform.system().lower(), "cpu": platform.machine()}
     with suppress(OSError):  # no Linux, or one without that file: a fact not given removes no block
         facts["linux_distribution_name"] = platform.freedesktop_os_release().get("ID", "")
@@ -80,6 +79,9 @@ def detect_facts() -> Facts:
 
 def _gpus() -> list[str]:
     """One `name, compute capability` a GPU, as nvidia-smi lists them."""
+    import shutil
+    import subprocess
+
     command = shutil.which("nvidia-smi")
     if command is None:
         return []

@@ -109,7 +109,8 @@ def test_an_alias_bomb_costs_nothing() -> None:
     bomb = "a: &a [x, x]\n" + "".join(
         f"b{i}: &b{i} [*a, *a, *a, *a, *a, *a, *a, *a, *a]\n" for i in range(500)
     )
-    assert {code for code, _ in codes(db(bomb))} >= {"yaml-feature"}
+    reported = [code for code, _ in codes(db(bomb))]
+    assert reported.count("yaml-feature") == 1 + 500 * (1 + 9)
 
 
 def test_deep_nesting_is_refused() -> None:
@@ -117,7 +118,7 @@ def test_deep_nesting_is_refused() -> None:
 
 
 def test_a_flat_list_is_read_and_template_syntax_is_never_run() -> None:
-    text = b"slots/test_a.py::test_b\n% if True:\n${7*7}\n## a comment\n<% import os %>\nslots\n"
+    text = b"slots/test_a.py::test_b\n% if True:\n${7*7}\n# a comment ${x}\n<% import os %>\nslots\n"
     file = parse_test_list(Source.of(text, "l0.txt"))
     assert [entry.test.text for entry in file.entries] == ["slots/test_a.py::test_b", "slots"]
     assert [(p.code, p.place.line) for p in file.problems] == [("template-syntax", n) for n in (2, 3, 5)]

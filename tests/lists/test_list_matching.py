@@ -127,9 +127,9 @@ def test_a_waiver_with_arguments_applies_to_the_entry_of_that_text_only() -> Non
 
 
 def test_an_exact_id_is_narrower_than_its_entry_and_that_is_narrower_than_the_function() -> None:
-    lines = ("repro/test_a.py::test_pool SKIP (f)", 'repro -k "x" SKIP (e)', f"{IDS[0]} SKIP (id)")
+    lines = (f"{IDS[0]} SKIP (id)", 'repro -k "x" SKIP (e)', "repro/test_a.py::test_pool SKIP (f)")
     applied = WaiverIndex(waives(*lines).waivers).applicable(IDS[0], [entry('repro -k "x"')])
-    assert lines_of(applied) == [(3, Level.ID), (2, Level.ENTRY), (1, Level.FUNCTION)]
+    assert lines_of(applied) == [(1, Level.ID), (2, Level.ENTRY), (3, Level.FUNCTION)]
 
 
 def explained(file: WaiverFile, test: str, stage: str = "") -> dict[int, WaiverVerdict]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import click
 
 from harness.cli._lists_output import print_problems, say
@@ -13,9 +15,26 @@ __all__ = ["waives"]
 _WAIVES_FILE = "test_lists/waives.txt"
 
 
-@click.group()
+# Editing is imported at its first use, so that a check in a commit hook does not pay for it.
+_EDITING = frozenset({"add", "diff", "fmt", "merge", "prune", "remove", "rename"})
+
+
+class _WaivesGroup(click.Group):
+    """A group that finds its editing commands, by their names, in `harness.cli.waives_edit`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_EDITING})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _EDITING:
+            return super().get_command(ctx, cmd_name)
+        command = getattr(importlib.import_module("harness.cli.waives_edit"), cmd_name, None)
+        return command if isinstance(command, click.Command) else None
+
+
+@click.group(cls=_WaivesGroup)
 def waives() -> None:
-    """Read and explain waiver files (waives.txt, waives.yml)."""
+    """Explain, check and edit waiver files (waives.txt, waives.yml)."""
 
 
 @waives.command()

@@ -33,7 +33,8 @@ class BugState:
     @property
     def is_closed(self) -> bool:
         """Whether the state's first word is one for a finished bug, such as `Closed - Fixed`."""
-        return bool(found := re.match(r"\w+", self.state)) and found[0].lower() in _CLOSED
+        first = re.match(r"\w*", self.state)
+        return first is not None and first[0].lower() in _CLOSED
 
 
 class BugStates:

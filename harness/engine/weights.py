@@ -1,0 +1,105 @@
+"""Seeded weights, the same bits on every device and torch version.
+
+Library generators promise neither, and a verdict compares CPU with CUDA token for token. So a weight is a
+hash of its index: the output function of SplitMix64 (Steele, Lea, Flood 2014), which is integer arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from harness.engine.shape import ModelShape
+
+__all__ = ["Weights", "hashed_ids", "make_weights"]
+
+Weights = dict[str, torch.Tensor]
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_MIX_1, _MIX_2 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+def _signed(value: int) -> int:
+    value &= (1 << 64) - 1
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _shift_xor(x: torch.Tensor, bits: int) -> torch.Tensor:
+    # >> is arithmetic on int64: mask the copied sign bits away.
+    return x ^ ((x >> bits) & ((1 << (64 - bits)) - 1))
+
+
+def _hash(count: int, stream: int) -> torch.Tensor:
+    """Return int64 [count]: SplitMix64 of counters 1..count in the given stream."""
+    x = torch.arange(1, count + 1, dtype=torch.int64) * _signed(_GOLDEN) + _signed(stream * _MIX_2 + _MIX_1)
+    x = _shift_xor(x, 30) * _signed(_MIX_1)
+    x = _shift_xor(x, 27) * _signed(_MIX_2)
+    return _shift_xor(x, 31)
+
+
+def _mix(value: int) -> int:
+    value = ((value ^ (value >> 30)) * _MIX_1) & ((1 << 64) - 1)
+    value = ((value ^ (value >> 27)) * _MIX_2) & ((1 << 64) - 1)
+    return value ^ (value >> 31)
+
+
+def hashed_ids(name: str, count: int, below: int, seed: int) -> list[int]:
+    """Return `count` token ids below `below`, a function of `name` and `seed` alone (a request's prompt)."""
+    state = seed
+    for byte in name.encode():
+        state = _mix(state * 257 + byte + 1)
+    return [_mix(state + index * _GOLDEN & ((1 << 64) - 1)) % below for index in range(1, count + 1)]
+
+
+def make_weights(shape: ModelShape, worker: str, seed: int, dtype: torch.dtype, device: str) -> Weights:
+    """Return all weights of target (`target.*`) and draft (`draft.*`) by name.
+
+    Matrices [out, in] are uniform with variance 1/in, so activations keep their size; norm gains are
+    within 20 % of one, so that a forgotten gain shows.
+    """
+    table = _matrix_sizes(shape, worker)
+    total = sum(rows * columns for rows, columns in table.values())
+    uniform = (((_hash(total, seed) >> 11) & ((1 << 53) - 1)).to(torch.float64) * 2.0**-52) - 1.0
+    weights: Weights = {}
+    start = 0
+    for name, (rows, columns) in table.items():
+        flat = uniform[start : start + rows * columns]
+        start += rows * columns
+        if rows == 1 and name.endswith("norm"):
+            weights[name] = (1.0 + 0.2 * flat).to(device, dtype)
+        else:
+            weights[name] = (flat * math.sqrt(3.0 / columns)).view(rows, columns).to(device, dtype)
+    # Embeddings feed norms, not sums: they keep unit size whatever the width is.
+    weights["target.embed"] *= math.sqrt(shape.hidden)
+    return weights
+
+
+def _matrix_sizes(shape: ModelShape, worker: str) -> dict[str, tuple[int, int]]:
+    h, width = shape.hidden, shape.head_dim
+    table = {"target.embed": (shape.vocab, h), "target.lm_head": (shape.vocab, h), "target.norm": (1, h)}
+    for model, count in (("target", shape.target_layers), ("draft", shape.draft_layers)):
+        for layer in range(count):
+            name = f"{model}.{layer}"
+            table |= {
+                f"{name}.input_norm": (1, h),
+                f"{name}.q": (shape.heads * width, h),
+                f"{name}.k": (shape.kv_heads * width, h),
+                f"{name}.v": (shape.kv_heads * width, h),
+                f"{name}.o": (h, shape.heads * width),
+                f"{name}.post_norm": (1, h),
+                f"{name}.gate": (shape.intermediate, h),
+                f"{name}.up": (shape.intermediate, h),
+                f"{name}.down": (h, shape.intermediate),
+            }
+            if model == "draft":
+                table |= {f"{name}.q_norm": (1, width), f"{name}.k_norm": (1, width)}
+    table |= {"draft.fc": (h, len(shape.taps) * h), "draft.hidden_norm": (1, h), "draft.norm": (1, h)}
+    if worker == "dspark":
+        rank = shape.markov_rank
+        table |= {
+            "draft.markov_w1": (shape.vocab, rank),
+            "draft.markov_w2": (shape.vocab, rank),
+            "draft.confidence": (1, h + rank),
+        }
+    return table

@@ -1,0 +1,129 @@
+"""A host process: `python -m harness.host FD LIFELINE MODE PARENT`.
+
+MODE fork: a zygote, which imported torch and ran nothing, forks a process for each request.
+MODE reuse: this process serves the requests itself (CUDA, where a fork cannot follow a context).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import gc
+import os
+import signal
+import socket
+import sys
+import threading
+import warnings
+from typing import IO, Any
+
+__all__: list[str] = []
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with_parent(parent: int) -> None:
+    """Ask the kernel to kill this process when its parent dies, even by SIGKILL (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before the call
+        os._exit(1)
+
+
+def _watch_lifeline(lifeline: int) -> None:
+    """End this process group when the harness is gone, where the kernel does not do it for us."""
+
+    def wait() -> None:
+        os.read(lifeline, 1)  # nothing is ever written: this returns at end of file
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+
+    threading.Thread(target=wait, daemon=True, name="lifeline").start()
+
+
+class _Channel:
+    """JSON lines over the private descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=descriptor)
+        self._lines: IO[bytes] = self._socket.makefile("rb")
+
+    def read(self) -> bytes:
+        """Return one line; empty at end of file."""
+        return self._lines.readline()
+
+    def write(self, value: Any) -> None:
+        """Send `value` as one line."""
+        from harness.codec import dumps
+
+        self._socket.sendall(dumps(value).encode() + b"\n")
+
+
+def _serve(line: bytes, channel: _Channel) -> bool:
+    import json
+
+    from harness.codec import decode
+    from harness.host.session import serve_request
+    from harness.protocol import Reply, Request
+
+    request = decode(Request, json.loads(line))
+
+    def emit(reply: Reply) -> bool:
+        channel.write({name: value for name, value in vars(reply).items() if value is not None})
+        if reply.snapshot is None or not request.lockstep:
+            return True
+        answer = channel.read()
+        return bool(answer and json.loads(answer)["go"])
+
+    channel.write({"pid": os.getpid()})
+    return serve_request(request, emit)
+
+
+def _fork_one(line: bytes, channel: _Channel, lifeline: int) -> None:
+    zygote = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.setpgid(0, 0)
+            _die_with_parent(zygote)
+            _watch_lifeline(lifeline)
+            _serve(line, channel)
+            status = 0
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            os._exit(status)  # no destructors, no atexit: the memory is the zygote's
+    _, status = os.waitpid(pid, 0)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)  # whatever the case left running
+    channel.write({"exit": os.waitstatus_to_exitcode(status)})
+
+
+def _main(descriptor: int, lifeline: int, mode: str, parent: int) -> None:
+    _die_with_parent(parent)
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1, all_threads=True)  # how the parent asks a hung case where it is
+    warnings.filterwarnings("ignore", message="Failed to initialize NumPy")
+
+    if mode == "fork":
+        from harness.host.rehearsal import rehearse
+
+        rehearse()
+    channel = _Channel(descriptor)
+    gc.collect()
+    gc.freeze()  # what is imported stays: neither collected again nor copied into forks
+    if mode == "reuse":
+        _watch_lifeline(lifeline)
+    alive = True
+    while alive and (line := channel.read()):
+        if mode == "fork":
+            _fork_one(line, channel, lifeline)
+        else:
+            alive = _serve(line, channel)
+            gc.collect()
+            channel.write({"exit": 0})
+
+
+if __name__ == "__main__":
+    _main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

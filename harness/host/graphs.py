@@ -1,0 +1,32 @@
+"""How a forward becomes replayable: a CUDA graph on a GPU, the tape on a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from harness.host.graph_tape import tape_capture
+
+__all__ = ["capture_for"]
+
+Capture = Callable[[Callable[[], None]], Callable[[], None]]
+
+
+def capture_for(device: str) -> Capture:
+    """Return the capture of one session on `device`; its CUDA graphs share one memory pool."""
+    return _cuda_capture() if device.startswith("cuda") else tape_capture
+
+
+def _cuda_capture() -> Capture:
+    pool = torch.cuda.graph_pool_handle()
+
+    def capture(forward: Callable[[], None]) -> Callable[[], None]:
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        # thread_local: a call of another thread (the host's watchdog) must not break the capture.
+        with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+            forward()
+        return graph.replay
+
+    return capture

@@ -1,0 +1,111 @@
+"""The session loop: open a target, apply each operation, show the state, stop when told to."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+
+import torch
+
+from harness.host.graphs import capture_for
+from harness.host.introspect import find_layout
+from harness.host.observe import Observer
+from harness.host.probes import CanaryProbe, poison_graph_inputs
+from harness.protocol import End, Reply, Request, changes
+from harness.scenario import Scenario, Step
+from harness.targets import Session, UnsupportedError, load_target
+from harness.targets.base import OpenOptions
+from harness.trace import Outcome, Snapshot
+
+__all__ = ["serve_request"]
+
+# Takes a reply; says whether to go on.
+Emit = Callable[[Reply], bool]
+
+
+def serve_request(request: Request, emit: Emit) -> bool:
+    """Do what `request` asks and emit the replies. Returns False when this process can serve no further one."""
+    torch.set_grad_enabled(False)
+    torch.set_num_threads(1)  # tiny tensors; and every order of operations is the same on every machine
+    if request.device.startswith("cuda") and not torch.cuda.is_available():
+        emit(Reply(end=End(Outcome.UNSUPPORTED, -1, f"no CUDA device is visible to torch {torch.__version__}")))
+        return True
+    target = load_target(request.target)
+    if request.kind == "describe":
+        emit(Reply(description=target.describe()))
+        return True
+    assert request.scenario is not None
+    options = OpenOptions(request.device, capture_for(request.device), request.faults, request.source)
+    if request.kind == "layout":
+        emit(Reply(layout=find_layout(target, request.scenario.config, options)))
+        return True
+    end = _run(request, request.scenario, lambda: target.open(request.scenario.config, options), emit)  # type: ignore[union-attr]  # asserted above
+    emit(Reply(end=end))
+    return not end.stuck
+
+
+def _run(request: Request, scenario: Scenario, open_session: Callable[[], Session], emit: Emit) -> End:
+    device = torch.cuda.get_device_name() if request.device.startswith("cuda") else "cpu"
+    at = -1
+    try:
+        session = open_session()
+        try:
+            emit(Reply(opened=True))
+            watch = _Watch(request, session)
+            for at, operation in enumerate(scenario.operations):  # read when an operation raises
+                if isinstance(operation, Step):
+                    watch.before_step()
+                session.apply(operation)
+                if not emit(watch.after(at)):
+                    return End(Outcome.OK, at, "stopped", device)
+            at = len(scenario.operations)
+        finally:
+            session.close()
+    except UnsupportedError as reason:
+        return End(Outcome.UNSUPPORTED, at, str(reason), device)
+    except Exception as error:
+        return _failure(error, at, device)
+    return End(Outcome.OK, None, "", device)
+
+
+def _failure(error: Exception, at: int, device: str) -> End:
+    detail = f"{type(error).__name__}: {error}".splitlines()[0]
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    detail += f" [{'/'.join(frame.filename.rsplit('/', 3)[1:])}:{frame.lineno}]"
+    if torch.cuda.is_initialized():
+        try:
+            torch.cuda.synchronize()
+        except RuntimeError:
+            return End(Outcome.CRASH, at, f"sticky CUDA error: {detail}", device, stuck=True)
+    return End(Outcome.ERROR, at, detail, device)
+
+
+class _Watch:
+    """Probes and observer of one session."""
+
+    def __init__(self, request: Request, session: Session) -> None:
+        self._session = session
+        self._observer = Observer(request.layout)
+        self._canary = CanaryProbe(request.layout) if request.probes else None
+        self._filled = False
+        self._last: Snapshot | None = None
+
+    def before_step(self) -> None:
+        """Write canaries and poison."""
+        if self._canary is not None:
+            seen = self._session.inspect()
+            self._canary.fill(seen)
+            poison_graph_inputs(seen)
+            self._filled = True
+
+    def after(self, operation: int) -> Reply:
+        """Take the snapshot of the operation just done."""
+        seen = self._session.inspect()
+        digests = self._observer.digests(seen)
+        findings = []
+        if self._canary is not None and self._filled:
+            findings = self._canary.findings(digests, operation)
+            self._filled = False
+        now = self._observer.snapshot(operation, seen, digests, findings)
+        self._last, last = now, self._last
+        return Reply(snapshot=changes(last, now))

@@ -1,0 +1,129 @@
+"""The messages between parent and host: one JSON object a line, on a private descriptor.
+
+parent -> host   a `Request`; in lockstep, after each snapshot, `{"go": true}` or `{"go": false}` (stop).
+host -> parent   `{"pid": ...}` of the process that runs the case, `{"opened": true}`, a `{"snapshot": ...}` (what
+                 changed since the last one) after each operation, `{"end": ...}`, and `{"exit": status}` once
+                 the host can take the next request.
+Everything is plain data: nothing is evaluated, nothing unpickled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from harness.scenario import Scenario
+from harness.trace import Outcome, Snapshot
+
+__all__ = ["Description", "End", "Layout", "Reply", "Request", "changes", "with_changes"]
+
+# Fields of a snapshot that are lists of named records, most of which no operation touches.
+_NAMED = ("buffers", "pools", "graph_inputs")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a tensor's rows are, found by opening the target with other capacities.
+
+    moves_with  "slot" (grows with num_seq_slots), "batch" (with max_num_requests), "fixed" (with neither),
+                or "unclassified" (with both, or unevenly).
+    row_dim     the dimension that grows; entries: by how much a row; extra: rows beyond the capacity.
+    """
+
+    moves_with: str
+    row_dim: int = 0
+    entries: int = 1
+    extra: int = 0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a host is to do: `kind` is "describe", "layout" or "run".
+
+    lockstep  wait for the parent's word after each snapshot.
+    probes    let host-side probes write canaries and poison.
+    """
+
+    kind: str
+    target: str
+    device: str = "cpu"
+    source: str = ""
+    faults: tuple[str, ...] = ()
+    scenario: Scenario | None = None
+    layout: dict[str, Layout] = field(default_factory=dict)
+    lockstep: bool = True
+    probes: bool = True
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a target is and can do, as `harness targets` and every report show it.
+
+    version     a version or a commit.
+    operations  names of the operations it can do; faults: seeded defects it knows, with their meaning.
+    dummy       where its padding goes, in words; releases: when a slot is given back.
+    keeps_absent  whether a live request that is absent from a batch keeps its slot.
+    own, stand_ins  which code is the engine's own, and what was put in the place of something else.
+    """
+
+    name: str
+    version: str
+    devices: tuple[str, ...]
+    workers: tuple[str, ...]
+    operations: tuple[str, ...]
+    faults: dict[str, str]
+    dummy: str
+    releases: str
+    keeps_absent: bool
+    own: tuple[str, ...]
+    stand_ins: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class End:
+    """How a case ended. `at` is the operation's index, -1 while opening; `device` the hardware's name.
+
+    `stuck` says that the process can serve no further case (a sticky CUDA error).
+    """
+
+    outcome: Outcome
+    at: int | None = None
+    detail: str = ""
+    device: str = ""
+    stuck: bool = False
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One line from a host; exactly one field is set."""
+
+    pid: int | None = None
+    opened: bool | None = None
+    snapshot: Snapshot | None = None
+    end: End | None = None
+    exit: int | None = None
+    layout: dict[str, Layout] | None = None
+    description: Description | None = None
+
+
+def changes(before: Snapshot | None, now: Snapshot) -> Snapshot:
+    """Return `now` without the buffers, pools and graph inputs that are as they were: what travels."""
+    if before is None:
+        return now
+    kept: dict[str, Any] = {}
+    for field_name in _NAMED:
+        known = {item.name: item for item in getattr(before, field_name)}
+        kept[field_name] = tuple(item for item in getattr(now, field_name) if known.get(item.name) != item)
+    return replace(now, **kept)
+
+
+def with_changes(before: Snapshot | None, received: Snapshot) -> Snapshot:
+    """Return the whole snapshot from the one before it and what `changes` left of it."""
+    if before is None:
+        return received
+    whole: dict[str, Any] = {}
+    for field_name in _NAMED:
+        items = {item.name: item for item in getattr(before, field_name)}
+        items.update((item.name, item) for item in getattr(received, field_name))
+        whole[field_name] = tuple(items.values())
+    return replace(received, **whole)

@@ -1,0 +1,207 @@
+"""A scenario: a configuration and a list of operations, as plain data.
+
+Only the standard library is used here: a host may be another interpreter with nothing but torch.
+Whether a scenario is legal is decided in `harness.legality`; files are read by `harness.scenario_file`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+__all__ = [
+    "OPERATIONS",
+    "WORKERS",
+    "Abort",
+    "Admit",
+    "AdmitDisaggregated",
+    "Capture",
+    "Config",
+    "DraftLen",
+    "Finish",
+    "Idle",
+    "Operation",
+    "Preempt",
+    "Resume",
+    "Scenario",
+    "Step",
+    "Warmup",
+]
+
+WORKERS = ("dflash", "dspark")
+
+
+@dataclass(frozen=True)
+class Config:
+    """What an engine is opened with. Counts are numbers of requests, lengths are tokens.
+
+    `num_seq_slots` 0 means unset: the engine falls back to `max_num_requests`.
+    """
+
+    worker: str
+    num_seq_slots: int
+    max_num_requests: int
+    buckets: tuple[int, ...]
+    draft_len: int = 3
+    max_seq_len: int = 64
+    seed: int = 0
+
+    @property
+    def seats(self) -> int:
+        """The capacity that every slot pool must span: `num_seq_slots`, or its fallback."""
+        return self.num_seq_slots or self.max_num_requests
+
+
+class _Operation:
+    """Shared by all operations: its name in files and its text in reports."""
+
+    name: ClassVar[str]
+
+    def __str__(self) -> str:
+        shown = [
+            f"{field.name}={_text(value)}"
+            for field in fields(self)  # type: ignore[arg-type]  # every subclass is a dataclass
+            if (value := getattr(self, field.name)) is not None and value != ()
+        ]
+        return f"{self.name}({', '.join(shown)})"
+
+
+def _text(value: Any) -> str:
+    return "+".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+@dataclass(frozen=True, repr=False)
+class Capture(_Operation):
+    """Capture the graph of one bucket (with the engine's own warm-up of that graph before it)."""
+
+    name: ClassVar[str] = "capture"
+    bucket: int
+
+
+@dataclass(frozen=True, repr=False)
+class Warmup(_Operation):
+    """A forward of dummy requests that is not captured: in a bucket's shape, or the engine's eager one."""
+
+    name: ClassVar[str] = "warmup"
+    bucket: int | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Admit(_Operation):
+    """Give a request a seat and prefill its prompt, whole or in chunks of the given lengths."""
+
+    name: ClassVar[str] = "admit"
+    request: str
+    prompt_len: int
+    chunks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class AdmitDisaggregated(_Operation):
+    """Give a request a seat whose context was computed elsewhere: this worker never saw its prefill."""
+
+    name: ClassVar[str] = "admit_disaggregated"
+    request: str
+    context_len: int
+
+
+@dataclass(frozen=True, repr=False)
+class Step(_Operation):
+    """One decode step of the named running requests (None: all), padded to the smallest fitting bucket.
+
+    `graph` None replays a captured graph where one fits, True insists on it, False runs eagerly.
+    """
+
+    name: ClassVar[str] = "step"
+    requests: tuple[str, ...] | None = None
+    graph: bool | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Finish(_Operation):
+    """The request ended by itself; its seat is given back."""
+
+    name: ClassVar[str] = "finish"
+    request: str
+
+
+@dataclass(frozen=True, repr=False)
+class Abort(_Operation):
+    """The request was cancelled from outside; its seat is given back."""
+
+    name: ClassVar[str] = "abort"
+    request: str
+
+
+@dataclass(frozen=True, repr=False)
+class Preempt(_Operation):
+    """Take a running request's seat away; it may be resumed."""
+
+    name: ClassVar[str] = "preempt"
+    request: str
+
+
+@dataclass(frozen=True, repr=False)
+class Resume(_Operation):
+    """Give a preempted request a seat again and rebuild its state."""
+
+    name: ClassVar[str] = "resume"
+    request: str
+
+
+@dataclass(frozen=True, repr=False)
+class Idle(_Operation):
+    """A step in which this rank has no request; `dp_dummy` says whether it runs a data-parallel dummy."""
+
+    name: ClassVar[str] = "idle"
+    dp_dummy: bool = False
+
+
+@dataclass(frozen=True, repr=False)
+class DraftLen(_Operation):
+    """Set the runtime draft length, from 0 to the configured one."""
+
+    name: ClassVar[str] = "draft_len"
+    k: int
+
+
+Operation = (
+    Capture | Warmup | Admit | AdmitDisaggregated | Step | Finish | Abort | Preempt | Resume | Idle | DraftLen
+)
+
+OPERATIONS: dict[str, type[Operation]] = {
+    operation.name: operation
+    for operation in (
+        Capture, Warmup, Admit, AdmitDisaggregated, Step, Finish, Abort, Preempt, Resume, Idle, DraftLen
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A configuration and what is done with it. `name` is for people; it carries no meaning."""
+
+    config: Config
+    operations: tuple[Operation, ...]
+    name: str = ""
+
+    @property
+    def capture_order(self) -> tuple[int, ...]:
+        """Buckets in the order in which they are captured."""
+        return tuple(op.bucket for op in self.operations if isinstance(op, Capture))
+
+    def to_data(self) -> dict[str, Any]:
+        """Return plain data (dict, list, str, int, bool) from which `scenario_file` reads this scenario."""
+        data: dict[str, Any] = {"name": self.name} if self.name else {}
+        data["config"] = _plain(self.config)
+        data["operations"] = [{op.name: _plain(op)} for op in self.operations]
+        return data
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in values.items()
+        if value is not None and value != ()
+    }

@@ -1,0 +1,112 @@
+"""What every target fulfils: `describe`, and sessions that apply operations and show their tensors.
+
+A session shows tensors, not snapshots: digests, identities and probes are the host's, the same for every
+target. Where a tensor's rows are is a `Layout`, found by opening the target with other capacities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from harness.protocol import Description
+from harness.scenario import Config, Operation
+from harness.trace import Event, Pool, RequestState
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = [
+    "Capture",
+    "GraphTensor",
+    "Inspection",
+    "OpenOptions",
+    "PersistentTensor",
+    "Session",
+    "Target",
+    "UnsupportedError",
+]
+
+# Takes a forward without arguments; returns what replays it. On CUDA a graph, on CPU a tape.
+Capture = Callable[[Callable[[], None]], Callable[[], None]]
+
+
+class UnsupportedError(Exception):
+    """The target cannot do what a scenario asks. Not a verdict: the scenario is skipped, with this reason."""
+
+
+@dataclass(frozen=True)
+class OpenOptions:
+    """How to open a session: where it computes, how graphs are made, which seeded faults are in it."""
+
+    device: str
+    capture: Capture
+    faults: tuple[str, ...] = ()
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class PersistentTensor:
+    """A tensor that outlives an operation. `pool` names the pool that may address it, "" where none does.
+
+    `data` tells content from indices and cursors: a canary may stand only in the former.
+    """
+
+    tensor: torch.Tensor
+    pool: str = ""
+    data: bool = True
+
+
+@dataclass(frozen=True)
+class GraphTensor:
+    """A persistent input of captured graphs, one row a batch row; rows of padding must hold `sentinel`.
+
+    `pool` names the pool whose rows the values are, "" where they are something else.
+    """
+
+    tensor: torch.Tensor
+    sentinel: int
+    pool: str = ""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A session's state as its own tensors and plain facts. Tensors are references: reading copies nothing.
+
+    `requests` and `events` are those of the last operation; `batch` its rows, `padded` with the padding,
+    `graph` the bucket replayed.
+    """
+
+    tensors: Mapping[str, PersistentTensor]
+    graph_tensors: Mapping[str, GraphTensor]
+    pools: tuple[Pool, ...]
+    requests: Mapping[str, RequestState]
+    metadata: Mapping[str, int]
+    batch: tuple[str, ...] = ()
+    padded: int = 0
+    graph: int | None = None
+    events: tuple[Event, ...] = field(default=())
+
+
+class Session(Protocol):
+    """One opened engine with one worker."""
+
+    def apply(self, operation: Operation) -> None:
+        """Do `operation`. Raises `UnsupportedError`, or whatever the worker raises."""
+
+    def inspect(self) -> Inspection:
+        """Show the state after the last operation."""
+
+    def close(self) -> None:
+        """Give everything back that the session holds."""
+
+
+class Target(Protocol):
+    """An engine under test."""
+
+    def describe(self) -> Description:
+        """Say what the target is and can do, without opening it."""
+
+    def open(self, config: Config, options: OpenOptions) -> Session:
+        """Open an engine. Raises `UnsupportedError` for a configuration it does not have."""

@@ -1,0 +1,108 @@
+"""The embedded engine as a target."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import harness
+from harness.engine import Engine, Parts
+from harness.faults import FAULTS, apply_faults
+from harness.protocol import Description
+from harness.scenario import Abort, Admit, Capture, Config, Finish, Operation, Step, Warmup
+from harness.targets.base import (
+    GraphTensor,
+    Inspection,
+    OpenOptions,
+    PersistentTensor,
+    UnsupportedError,
+)
+
+__all__ = ["EmbeddedSession", "EmbeddedTarget"]
+
+_OPERATIONS = (Capture, Warmup, Admit, Step, Finish, Abort)
+
+
+class EmbeddedTarget:
+    """The engine in `harness.engine`: all of it is its own, nothing is a stand-in."""
+
+    def describe(self) -> Description:
+        """Say what the embedded engine is and can do."""
+        return Description(
+            name="embedded",
+            version=harness.__version__,
+            devices=("cpu", "cuda"),
+            workers=("dflash", "dspark"),
+            operations=tuple(operation.name for operation in _OPERATIONS),
+            faults={name: fault.summary for name, fault in sorted(FAULTS.items())},
+            dummy="a row behind the pool: row num_seq_slots",
+            releases="at finish or abort",
+            keeps_absent=True,
+            own=("target model", "draft models", "workers", "slot pools", "metadata"),
+            stand_ins=(),
+        )
+
+    def open(self, config: Config, options: OpenOptions) -> EmbeddedSession:
+        """Open an engine; every configuration that is legal can be opened."""
+        parts = apply_faults(Parts(), options.faults)
+        return EmbeddedSession(Engine(config, parts, options.capture, options.device))
+
+
+class EmbeddedSession:
+    """One opened engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def apply(self, operation: Operation) -> None:
+        """Do `operation`; raises what the engine raises."""
+        engine = self.engine
+        if isinstance(operation, Capture):
+            engine.capture(operation.bucket)
+        elif isinstance(operation, Warmup):
+            engine.warmup(operation.bucket)
+        elif isinstance(operation, Admit):
+            engine.admit(operation.request, operation.prompt_len, operation.chunks)
+        elif isinstance(operation, Step):
+            engine.step(operation.requests, operation.graph)
+        elif isinstance(operation, (Finish, Abort)):
+            engine.finish(operation.request)
+        else:
+            raise UnsupportedError(f"the embedded engine has no operation {operation.name!r}")
+
+    def inspect(self) -> Inspection:
+        """Show the engine's tensors, pools and last forward."""
+        engine, worker = self.engine, self.engine.worker
+        tensors = {"target.cache": PersistentTensor(engine.cache, "seats")}
+        tensors |= {f"inputs.{name}": PersistentTensor(tensor) for name, tensor in engine.inputs.items()}
+        tensors |= {
+            "outputs.packed": PersistentTensor(engine.outputs),
+            "outputs.confidence": PersistentTensor(engine.confidence),
+        }
+        for name, tensor in worker.tensors().items():
+            tensors[f"worker.{name}"] = PersistentTensor(tensor, "slots", data=tensor.is_floating_point())
+        graph_tensors = {
+            "inputs.tokens": GraphTensor(engine.inputs["tokens"], 0),
+            "inputs.positions": GraphTensor(engine.inputs["positions"], 0),
+            "inputs.seats": GraphTensor(engine.inputs["seats"], engine.seats.dummy, "seats"),
+        }
+        pools = [engine.seats.view()]
+        events = engine.seats.take_events()
+        if worker.pool is not None:
+            graph_tensors["worker.batch_to_slot"] = GraphTensor(worker.batch_to_slot, worker.pool.dummy, "slots")
+            pools.append(worker.pool.view())
+            events += worker.pool.take_events()
+        last = engine.last
+        return Inspection(
+            tensors, graph_tensors, tuple(pools), last.requests, self._metadata(),
+            last.batch, last.padded, last.graph, events,
+        )  # fmt: skip
+
+    def _metadata(self) -> dict[str, int]:
+        return {
+            field.name: int(value)
+            for field in dataclasses.fields(self.engine.metadata)
+            if isinstance(value := getattr(self.engine.metadata, field.name), int)
+        }
+
+    def close(self) -> None:
+        """Nothing to do: the tensors go with the session."""

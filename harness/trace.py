@@ -1,0 +1,197 @@
+"""What one run showed: snapshots and events in order, how it ended, and what was found wrong.
+
+Standard library only: hosts write these records, the parent's invariants read them.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from harness.scenario import Scenario
+
+__all__ = [
+    "Buffer",
+    "Event",
+    "EventKind",
+    "GraphInput",
+    "Outcome",
+    "Pool",
+    "RequestState",
+    "Snapshot",
+    "Trace",
+    "Violation",
+]
+
+
+class Outcome(enum.Enum):
+    """How a run ended. `ERROR`: the worker raised in a legal scenario; `CRASH`: a signal or sticky CUDA error."""
+
+    OK = "ok"
+    VIOLATION = "violation"
+    ERROR = "error"
+    CRASH = "crash"
+    HANG = "hang"
+    UNSUPPORTED = "unsupported"
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One persistent tensor of a target, as seen after an operation.
+
+    space    whose index addresses its rows: the name of a pool, "batch", "fixed" (no index: weights,
+             tables), or "unclassified" when no placing was found.
+    rows     how many rows it has, along `row_dim`, a row being `entries` indices of that dimension.
+    extra    rows that a healthy target has beyond the pool's capacity: its dummy rows.
+    owned    whether a row belongs to one request, so that nobody else may change it.
+    storage  identity of the storage; `generation` counts reallocations seen under the same name.
+    digests  a position-weighted sum of each row's bits; empty where rows are not slot-indexed.
+    """
+
+    name: str
+    space: str
+    rows: int
+    row_dim: int
+    entries: int
+    extra: int
+    owned: bool
+    storage: int
+    generation: int
+    digests: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A slot pool: `capacity` rows that requests may own, and where padding goes.
+
+    dummy   the row of padding and warm-up, None where the engine has no such row (a sentinel then).
+    owners  request -> row. `retiring` rows belong to finished requests and are not free yet.
+    """
+
+    name: str
+    capacity: int
+    dummy: int | None
+    owners: dict[str, int]
+    free: tuple[int, ...]
+    retiring: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class GraphInput:
+    """A persistent input of captured graphs: the rows past the live ones, up to the batch's padded size.
+
+    tail      the values of rows live..padded, flattened; sentinel: what each of them has to be.
+    live      the values of the live rows, flattened; pool: whose rows the values name, "" for none.
+    """
+
+    name: str
+    sentinel: int
+    pool: str
+    live: tuple[int, ...]
+    tail: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RequestState:
+    """A request after a step that it was part of.
+
+    position  tokens committed to its context; the newest one, its anchor, is not consumed yet.
+    emitted   tokens that this operation added, `accepted` of them having been drafted.
+    drafts    the proposal for the next step; `confidence` its chance of acceptance, where a worker says.
+    """
+
+    position: int
+    emitted: tuple[int, ...]
+    accepted: int
+    drafts: tuple[int, ...]
+    confidence: tuple[float, ...] = ()
+
+
+class EventKind(enum.Enum):
+    """What a pool or a worker did beside computing."""
+
+    ACQUIRE = "acquire"
+    RELEASE = "release"
+    REFUSE = "refuse"
+    WARN = "warn"
+    RESERVE = "reserve"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened during an operation: which pool, whose row, or what was said."""
+
+    kind: EventKind
+    pool: str = ""
+    request: str = ""
+    row: int | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One broken invariant, with what a person needs to look at it.
+
+    `rule` names the part of the invariant that broke; `orders` are the capture and use orders so far.
+    """
+
+    invariant: str
+    rule: str
+    message: str
+    operation: int
+    expected: str
+    seen: str
+    buffer: str = ""
+    row: int | None = None
+    request: str = ""
+    orders: str = ""
+
+    @property
+    def signature(self) -> str:
+        """What makes two violations the same finding, whatever the order or operation that showed them."""
+        return ":".join(part for part in (self.invariant, self.rule, self.buffer) if part)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a target shows after an operation.
+
+    batch     the requests of this operation's forward, in row order; padded: its rows, padding included.
+    graph     the bucket whose graph was replayed, None where the forward was eager or there was none.
+    findings  what host-side probes found broken during this operation.
+    """
+
+    operation: int
+    buffers: tuple[Buffer, ...]
+    pools: tuple[Pool, ...]
+    graph_inputs: tuple[GraphInput, ...]
+    requests: dict[str, RequestState]
+    metadata: dict[str, int]
+    batch: tuple[str, ...] = ()
+    padded: int = 0
+    graph: int | None = None
+    events: tuple[Event, ...] = ()
+    findings: tuple[Violation, ...] = ()
+
+
+@dataclass
+class Trace:
+    """A whole run. `at` is the index of the operation in which it ended other than OK; `detail` says why."""
+
+    scenario: Scenario
+    target: str
+    device: str
+    snapshots: list[Snapshot] = field(default_factory=list)
+    outcome: Outcome = Outcome.OK
+    at: int | None = None
+    detail: str = ""
+    log: str = ""
+    violations: list[Violation] = field(default_factory=list)
+
+    def where(self) -> str:
+        """Return the operation in which the run ended, as text."""
+        if self.at is None:
+            return "the end"
+        if self.at >= len(self.scenario.operations):
+            return "closing"
+        return f"operation {self.at}, {self.scenario.operations[self.at]}" if self.at >= 0 else "opening"

@@ -1,0 +1,1 @@
+"""Reproducers of public bugs, one module each; `catalogue.yml` lists them."""

@@ -1,0 +1,35 @@
+"""nvbugs/6535874: whatever drafts first pins the slot pools of DFlash and DSpark.
+
+The worker allocates its per-slot buffers at the first draft and sizes them from `max_num_requests`. A graph's
+metadata narrows that field to its bucket. Let a bucket below the seat count draft first, and the pool is too
+small for ever: its dummy row stands on a seat that a live request will get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.reproduce import Case, Parameters, Reproducer
+from harness.scenario import Config, Scenario
+from repro_cases.stories import alone, captures, regime_config, sweep
+
+__all__ = ["REPRODUCER"]
+
+
+def _cases(parameters: Parameters) -> Iterator[Case]:
+    for worker in parameters.workers:
+        for first in parameters.firsts:
+            for order in parameters.orders:
+                for regime in parameters.regimes:
+                    config = regime_config(worker, regime, order)
+                    operations = (*captures(order, first), *sweep(config))
+                    yield Case(worker, regime, first, order, Scenario(config, operations))
+
+
+def _reference(worker: str, parameters: Parameters) -> Scenario:
+    # As many requests as the roomiest regime seats, as many steps as the longest-lived of them takes.
+    largest = max(max(order) for order in parameters.orders)
+    return alone(Config(worker, largest, largest, ()), requests=largest + 2, steps=largest + 2)
+
+
+REPRODUCER = Reproducer("nvbugs/6535874", _cases, _reference)

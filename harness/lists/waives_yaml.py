@@ -51,7 +51,9 @@ def _waiver(node: Node) -> tuple[Waiver | None, list[Problem]]:
         elif (text := _text(key.text, value)) is None:
             problems.append(Problem("wrong-type", value.place, f"'{key.text}' is no text", "expected text"))
         else:
-            fields[key.text] = Token(text, value.place)
+            # One past an opening quote, so that a token stands where its text does.
+            quoted = isinstance(value, ScalarNode) and not value.plain
+            fields[key.text] = Token(text, value.place._replace(column=value.place.column + quoted))
     if problems:
         return None, problems
     if "test" not in fields:

@@ -1,0 +1,112 @@
+"""Where an item goes and what goes with it: order, insertion, removal. The bytes of the rest stay."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from harness.lists.edits.document import Document, Item, ending_of
+from harness.lists.edits.normal import normal_line
+
+__all__ = ["fit", "insert", "insert_at", "is_sorted", "place_key", "remove", "sort_key"]
+
+
+def place_key(item: Item) -> tuple[str, str]:
+    """What a waiver is about: the prefix it is limited to and its test, without regard to blanks."""
+    assert item.waiver is not None
+    return item.waiver.head, " ".join(item.waiver.test.text.split())
+
+
+def sort_key(item: Item, form: str) -> bytes:
+    """The bytes by which upstream's sorter compares lines; for the YAML form, those of the line it stands for."""
+    assert item.waiver is not None
+    if form == "yaml":
+        return item.waiver.text.encode("utf-8", "surrogateescape")
+    text = item.lines[0].decode("utf-8", "surrogateescape")
+    return normal_line(text).encode("utf-8", "surrogateescape")
+
+
+def is_sorted(document: Document) -> bool:
+    """Whether all waivers that can be read stand in order."""
+    keys = [sort_key(item, document.form) for item in document.items if item.waiver]
+    return all(a <= b for a, b in pairwise(keys))
+
+
+def insert(document: Document, item: Item, key: bytes | None = None) -> Document:
+    """Put a waiver, or what is to stand at the place of this key, after its predecessor.
+
+    That is the greatest line that is not greater, wherever it stands; in a sorted file this is the sorted
+    place. Without a predecessor it goes before the smallest line, and above the comments of that; in a file
+    without a waiver, to the end.
+    """
+    key = sort_key(item, document.form) if key is None else key
+    keys = [(sort_key(other, document.form), i) for i, other in enumerate(document.items) if other.waiver]
+    before = max((pair for pair in keys if pair[0] <= key), default=None)
+    if before:
+        return insert_at(document, before[1] + 1, item)
+    return insert_at(document, min(keys)[1] if keys else len(document.items), item)
+
+
+def insert_at(document: Document, index: int, item: Item) -> Document:
+    """Put an item before that of this index, with the blank lines that it needs there.
+
+    Where every waiver of a YAML file is parted from the next by a blank line, the new one is too. A comment
+    that stands by itself stays by itself.
+    """
+    items = list(document.items)
+    ending = _ending_at(items, index)
+    above = items[index - 1] if index else None
+    below = items[index] if index < len(items) else None
+    blank = Item("blank", (ending,))
+    spaced = document.form == "yaml" and item.waiver is not None and _is_spaced(items)
+    new = [fit(item, ending)]
+    last_comment = above is not None and above.kind == "comment" and below is None
+    if last_comment or (above and above.kind != "blank" and (item.kind == "comment" or (spaced and above.waiver))):
+        new.insert(0, blank)
+    elif below and below.waiver and spaced:
+        new.append(blank)
+    if item.kind == "comment" and below and below.kind != "blank":
+        new.append(blank)
+    return document.with_items(items[:index] + new + items[index:])
+
+
+def fit(item: Item, ending: bytes) -> Item:
+    """The item with the line ending of its new neighbours."""
+
+    def ended(lines: Iterable[bytes]) -> tuple[bytes, ...]:
+        return tuple(line.removesuffix(ending_of(line)) + ending for line in lines)
+
+    return replace(item, lines=ended(item.lines), comments=ended(item.comments))
+
+
+def _ending_at(items: Sequence[Item], index: int) -> bytes:
+    near = items[index - 1] if index else next(iter(items[:1]), None)
+    return ending_of(near.data) if near else b"\n"
+
+
+def _is_spaced(items: Sequence[Item]) -> bool:
+    places = [i for i, item in enumerate(items) if item.waiver]
+    return len(places) > 1 and all(any(item.kind == "blank" for item in items[a:b]) for a, b in pairwise(places))
+
+
+def remove(document: Document, indices: Container[int]) -> Document:
+    """Take items out, their comments with them. Of blank lines on both sides, the fewer go too."""
+    items = list(document.items)
+    for index in reversed(range(len(items))):
+        if index in indices:
+            del items[index]
+            _close_gap(items, index)
+    return document.with_items(items)
+
+
+def _close_gap(items: list[Item], index: int) -> None:
+    """Join the blank lines that met before `index`; drop those that now begin or end the file."""
+    above = items[index - 1] if index else None
+    below = items[index] if index < len(items) else None
+    if above and below and above.kind == below.kind == "blank":
+        del items[index - (len(above.lines) <= len(below.lines))]
+    elif above is None and below and below.kind == "blank":
+        del items[index]
+    elif below is None and above and above.kind == "blank":
+        del items[index - 1]

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Any
 
 import click
 
+from harness.cli._lists_check import CheckOptions, check_options, entries_of, read_lists, report
 from harness.cli._lists_output import print_problems, say
 from harness.errors import ExitCode, Place, UsageError
 from harness.lists import (
     BlockVerdict,
     Found,
-    Problem,
     Selection,
     TestDb,
+    TestDbFile,
+    TestList,
     detect_facts,
     explain_selection,
     parse_facts,
     read_test_db,
-    read_test_list,
     select,
 )
+from harness.lists.checks import (
+    Against,
+    Finding,
+    check_test_db,
+    check_test_list,
+    check_unlisted_tests,
+    in_order,
+)
+from harness.lists.known import read_ids
 from harness.lists.upstream import reading_differences
 
 __all__ = ["lists"]
@@ -96,17 +106,28 @@ def explain(test: str, test_db: str, context: str | None, assume: str) -> int:
 
 @lists.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-def check(paths: tuple[str, ...]) -> int:
-    """Print what is wrong in lists: .yml files, folders of them, flat .txt lists.
+@check_options
+@click.option("--require-listed", is_flag=True, help="Report tests of --tests that no list runs.")
+def check(paths: tuple[str, ...], require_listed: bool, **common: Any) -> int:
+    """Check test lists: .yml files, folders of them, flat .txt lists.
 
-    Exit code 0 when nothing is, 1 with findings, 2 when a file cannot be read.
+    Names are compared with --tests or --source, blocks with --stages. docs/waivers.md explains every code.
+    Exit code 0 without errors and warnings, 1 with some, 2 when a file or option cannot be used.
     """
-    problems = [problem for path in paths or (_TEST_DB,) for problem in _problems(path)]
-    return ExitCode.VIOLATION if print_problems(problems) else ExitCode.HOLDS
+    options = CheckOptions(**common)
+    if require_listed and not options.tests:
+        raise UsageError("--require-listed compares lists with collected ids: give --tests FILE, too")
+    against = options.against()
+    files = read_lists(paths or (_TEST_DB,))
+    findings = [finding for file in files for finding in _check(file, against)]
+    if require_listed:
+        entries = [entry for file in files for entry in entries_of(file)]
+        findings += [f for ids in options.tests for f in check_unlisted_tests(entries, read_ids(ids), ids)]
+    return report(in_order(findings), len(files), options)
 
 
-def _problems(path: str) -> Iterable[Problem]:
-    return read_test_list(path).problems if path.endswith(".txt") else read_test_db(path).problems
+def _check(file: TestDbFile | TestList, against: Against) -> list[Finding]:
+    return check_test_list(file, against) if isinstance(file, TestList) else check_test_db(file, against)
 
 
 def _only_context(db: TestDb) -> str:
@@ -145,8 +166,6 @@ def _print_found(found: Found, given: set[str]) -> None:
 def _near(db: TestDb, test: str) -> str:
     from harness.lists.select import nearest  # difflib is paid for only when something is wrong
 
-    names = tuple(
-        dict.fromkeys(target.text for block in db.blocks for e in block.entries for target in e.targets)
-    )
+    names = tuple(dict.fromkeys(target.text for block in db.blocks for e in block.entries for target in e.targets))
     close = nearest(test, names)
     return f"did you mean {' or '.join(close)}?" if close else "none has a name like it"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
+from typing import Any
 
 import click
 
+from harness.cli._lists_check import CheckOptions, check_options, given_date, read_entries, report
 from harness.cli._lists_output import print_problems, say
 from harness.errors import ExitCode
 from harness.lists import WaiverVerdict, explain_waivers, read_waives
+from harness.lists.bugstates import read_bug_states
+from harness.lists.checks.waivers import check_waivers, in_order
 
 __all__ = ["waives"]
 
@@ -66,13 +71,41 @@ def explain(test: str, waives_file: str, stage: str) -> int:
 
 @waives.command()
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-def check(files: tuple[str, ...]) -> int:
-    """Print what is wrong in waiver files.
+@check_options
+@click.option(
+    "--lists",
+    "list_paths",
+    multiple=True,
+    metavar="PATH",
+    help="Test lists (.yml, folders of them, flat .txt): report waivers of tests that none of them runs.",
+)
+@click.option("--bug-states", metavar="FILE", help="Export of the tracker, CSV or JSON: number,state,closed on.")
+@click.option("--require-owner", is_flag=True, help="Report waivers without 'owner='.")
+@click.option("--today", metavar="DATE", help="What 'until=' is compared with. Default: the date of today.")
+def check(
+    files: tuple[str, ...],
+    list_paths: tuple[str, ...],
+    bug_states: str | None,
+    require_owner: bool,
+    today: str | None,
+    **common: Any,
+) -> int:
+    """Check waiver files: syntax, names, reasons, copies, prefixes, dates, order.
 
-    Exit code 0 when nothing is, 1 with findings, 2 when a file cannot be read.
+    Names are compared with --tests or --source, prefixes with --stages. docs/waivers.md explains every code.
+    Exit code 0 without errors and warnings, 1 with some, 2 when a file or option cannot be used.
     """
-    problems = [problem for file in files or (_WAIVES_FILE,) for problem in read_waives(file).problems]
-    return ExitCode.VIOLATION if print_problems(problems) else ExitCode.HOLDS
+    options = CheckOptions(**common)
+    against = replace(
+        options.against(),
+        listed=read_entries(list_paths) if list_paths else None,
+        bugs=read_bug_states(bug_states) if bug_states else None,
+        require_owner=require_owner,
+        today=given_date(today),
+    )
+    read = [read_waives(file) for file in dict.fromkeys(files or (_WAIVES_FILE,))]
+    findings = [finding for file in read for finding in check_waivers(file, against)]
+    return report(in_order(findings), len(read), options)
 
 
 def _print_verdict(verdict: WaiverVerdict) -> None:

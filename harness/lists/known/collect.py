@@ -119,9 +119,7 @@ def _class(
                     _class(found, full, home, definition, marks + outer, depth + 1)
             elif inner.startswith("test"):
                 own = [(home, mark) for mark in reversed(definition.decorator_list)]
-                found.functions[full] = _parameters(
-                    found, _Method(definition, home, bodies, own + marks + outer)
-                )
+                found.functions[full] = _parameters(found, _Method(definition, home, bodies, own + marks + outer))
         for inner in body.constants:
             if inner.startswith("test"):
                 found.functions[f"{name}::{inner}"] = None

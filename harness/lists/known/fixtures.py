@@ -46,9 +46,7 @@ def usefixtures(marks: Iterable[ast.expr]) -> Iterator[str]:
     """The names in `pytest.mark.usefixtures(...)`."""
     for mark in marks:
         if isinstance(mark, ast.Call) and dotted(mark.func) == "pytest.mark.usefixtures":
-            yield from (
-                a.value for a in mark.args if isinstance(a, ast.Constant) and isinstance(a.value, str)
-            )
+            yield from (a.value for a in mark.args if isinstance(a, ast.Constant) and isinstance(a.value, str))
 
 
 def _automatic(scopes: Sequence[Module]) -> Iterator[str]:

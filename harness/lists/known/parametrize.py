@@ -113,9 +113,7 @@ def _range(arguments: list[ast.expr]) -> list[int]:
     return whole
 
 
-def _set_id(
-    value: ast.expr, arguments: list[str], index: int, names: Names, given: ast.expr | None = None
-) -> str:
+def _set_id(value: ast.expr, arguments: list[str], index: int, names: Names, given: ast.expr | None = None) -> str:
     """The id of one set of values; what `pytest.param(id=...)` says counts before the list of ids."""
     value = _followed(value, names)
     parts: list[ast.expr]

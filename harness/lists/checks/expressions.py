@@ -1,0 +1,117 @@
+"""`-k` expressions that no known test fulfils."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from harness.lists.checks.finding import Finding, find, named
+from harness.lists.known import KnownTests, TestFile
+from harness.lists.model import Line
+from harness.lists.nodeid import NodeId, normalized
+
+__all__ = ["check_expressions", "fulfils"]
+
+_TOKEN = re.compile(r"\s*(?:([()])|([\w:+\-.\[\]\\/]+))")
+_MAX_TOKENS = 200
+
+
+def check_expressions(lines: Iterable[Line], known: KnownTests | None) -> Iterator[Finding]:
+    """Check every `-k` whose tests are all known. Names are compared, marks are not."""
+    for line in lines if known else ():
+        if known is None or line.keyword is None:
+            continue
+        count = _unfulfilled(line.keyword.text, _names(line, known))
+        if count:
+            message = f"-k '{line.keyword.text[:80]}' fits the name of none of {count} tests"
+            expected = "correct it, unless it means a mark"
+            yield find("matches-nothing", line.keyword.place, message, expected, subject=named(line))
+
+
+def _unfulfilled(expression: str, names: Iterable[str | None]) -> int:
+    """How many names there are, none of which fulfils an expression; 0 when one does or may do so."""
+    count = 0
+    for name in names:
+        if name is None or fulfils(expression, name) is not False:
+            return 0
+        count += 1
+    return count
+
+
+def fulfils(expression: str, name: str) -> bool | None:
+    """Whether a name fulfils a `-k` expression: words joined by and, or, not. None when it is no such thing."""
+    tokens: list[str] = []
+    at = 0
+    text = expression.strip()
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None or len(tokens) == _MAX_TOKENS:
+            return None
+        tokens.append(found[1] or found[2])
+        at = found.end()
+    reader = _Reader(tokens, name.lower())
+    try:
+        answer = reader.either()
+    except IndexError:
+        return None
+    return None if reader.tokens else answer
+
+
+class _Reader:
+    """Recursive descent; what does not fit the grammar ends in an IndexError."""
+
+    def __init__(self, tokens: list[str], name: str) -> None:
+        self.tokens, self.name = tokens, name
+
+    def either(self) -> bool:
+        answer = self.both()
+        while self.tokens[:1] == ["or"]:
+            self.tokens.pop(0)
+            other = self.both()
+            answer = answer or other
+        return answer
+
+    def both(self) -> bool:
+        answer = self.single()
+        while self.tokens[:1] == ["and"]:
+            self.tokens.pop(0)
+            other = self.single()
+            answer = answer and other
+        return answer
+
+    def single(self) -> bool:
+        word = self.tokens.pop(0)
+        if word == "not":
+            return not self.single()
+        if word == "(":
+            answer = self.either()
+            if self.tokens.pop(0) != ")":
+                raise IndexError
+            return answer
+        if word in (")", "and", "or"):
+            raise IndexError
+        return word.lower() in self.name
+
+
+def _names(line: Line, known: KnownTests) -> Iterator[str | None]:
+    """The names that pytest compares, one a test; None for a test whose names are not all known."""
+    for target in line.targets:
+        path, wanted, parameters = NodeId.of(normalized(target.text))
+        if parameters is not None:
+            yield None
+            return
+        paths = [path] if known.file(path) else [p for p in known.paths() if p.startswith(f"{path}/")]
+        for inner in paths:
+            file = known.file(inner)
+            yield from _in_file(inner.rpartition("/")[2], file, "::".join(wanted)) if file else (None,)
+
+
+def _in_file(base: str, file: TestFile, wanted: str) -> Iterator[str | None]:
+    if file.open or file.open_classes:
+        yield None
+    for name, parameters in file.functions.items():
+        if not wanted or name == wanted or name.startswith(f"{wanted}::"):
+            if parameters is None:
+                yield None
+            else:
+                yield from (f"{base} {name}[{one}]" for one in parameters or ("",))

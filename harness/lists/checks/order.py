@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from harness.lists.checks.finding import Finding, find, named
-from harness.lists.edits.normal import normal_line
+from harness.lists.lines import format_line
 from harness.lists.model import Waiver
 from harness.lists.text import WaiverFile
 
@@ -32,10 +32,8 @@ def check_order(file: WaiverFile) -> Iterator[Finding]:
 
 
 def _key(file: WaiverFile, waiver: Waiver) -> bytes:
-    if file.file.endswith((".yml", ".yaml")):
-        return waiver.text.encode("utf-8", "surrogateescape")
-    raw = file.source.lines[waiver.place.line - 1].text
-    return normal_line(raw).encode("utf-8", "surrogateescape")
+    text = waiver.text if file.file.endswith((".yml", ".yaml")) else format_line(waiver)
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _longest_sorted(keys: Sequence[bytes]) -> list[int]:

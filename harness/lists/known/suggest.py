@@ -68,10 +68,7 @@ class Suggester:
         """At most three existing targets that may have been meant, the best first."""
         nodeid = NodeId.of(normalized(target))
         file = self._known.file(nodeid.path)
-        found = self._elsewhere(nodeid) if file is None else self._inside(nodeid, file)
-        unique = dict.fromkeys(name for name in found if name != target)
-        existing = [name for name in unique if resolve(self._known, name).status is not Status.MISSING]
-        return existing[:_COUNT]
+        return self._first(self._elsewhere(nodeid) if file is None else self._inside(nodeid, file))
 
     def completions(self, target: str) -> list[str]:
         """Existing ids whose parameters go on after a `-` where those of the target end."""
@@ -86,9 +83,19 @@ class Suggester:
         name, bracket, parameters = target.partition("[")
         names = tuple(name.split("::"))
         nodeid = NodeId("", names, parameters.removesuffix("]") if bracket else None)
-        found = [f for path in self._known.holders(names[-1]) for f in self._same_names(path, nodeid)]
-        existing = [name for name in found if resolve(self._known, name).status is not Status.MISSING]
-        return existing[:_COUNT]
+        return self._first(
+            found for path in self._known.holders(names[-1]) for found in self._same_names(path, nodeid)
+        )
+
+    def _first(self, names: Iterable[str]) -> list[str]:
+        """The first few different ones that exist. Stops there: what follows may be costly."""
+        found: dict[str, None] = {}
+        for name in names:
+            if resolve(self._known, name).status is not Status.MISSING:
+                found[name] = None
+            if len(found) == _COUNT:
+                break
+        return list(found)
 
     def _elsewhere(self, nodeid: NodeId) -> Iterator[str]:
         """For a path that is not there: files of this name, files that hold the test, files spelt alike."""
@@ -115,8 +122,7 @@ class Suggester:
         if name in file.functions:
             yield from self._with_parameters(nodeid, name)
             return
-        for same in sorted(n for n in file.functions if n.rpartition("::")[2] == names[-1]):
-            yield from self._with_parameters(nodeid, same)
+        yield from self._same_names(path, nodeid)
         if path not in self._chains:
             self._chains[path] = Choices((*file.functions, *file.classes))
         for near in self._chains[path].nearest(name):
@@ -125,7 +131,7 @@ class Suggester:
             yield from self._same_names(other, nodeid)
 
     def _same_names(self, path: str, nodeid: NodeId) -> Iterator[str]:
-        """The test of this name in a file, in whatever class, that of the same class first."""
+        """The tests of this name in a file, in whatever class, that of the class most alike first."""
         file = self._known.file(path)
         if file is None:
             return
@@ -134,7 +140,7 @@ class Suggester:
             return
         name, leaf = "::".join(nodeid.names), nodeid.names[-1]
         same = [n for n in (*file.functions, *file.classes) if n.rpartition("::")[2] == leaf]
-        for found in sorted(same, key=lambda n: (n != name, n)):
+        for found in Choices(same).nearest(name, 0) if len(same) > 1 else same:
             yield from self._with_parameters(nodeid._replace(path=path), found)
 
     def _with_parameters(self, nodeid: NodeId, name: str) -> Iterator[str]:

@@ -69,8 +69,8 @@ def _decoder(hint: Any) -> _Decoder:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return _optional(arguments)
-    if origin is tuple:
-        return _sequence(_decoder(arguments[0]), arguments[0])
+    if origin in (tuple, list):
+        return _sequence(_decoder(arguments[0]), arguments[0], origin)
     if origin is dict:
         return _mapping(_decoder(arguments[1]))
     return _scalar(hint)
@@ -103,15 +103,15 @@ def _optional(arguments: tuple[Any, ...]) -> _Decoder:
     return lambda data: None if data is None else decode_inner(data)
 
 
-def _sequence(item: _Decoder, hint: Any) -> _Decoder:
+def _sequence(item: _Decoder, hint: Any, make: type) -> _Decoder:
     plain = {hint} if hint in (int, str) else set()
 
     def decode_sequence(data: Any) -> Any:
         if not isinstance(data, list):
             raise CodecError(f"expected a list, found {_shown(data)}")
         if plain.issuperset(map(type, data)):  # digests by the thousand: no call for each
-            return tuple(data)
-        return tuple([_at(item, index, value) for index, value in enumerate(data)])
+            return make(data)
+        return make([_at(item, index, value) for index, value in enumerate(data)])
 
     return decode_sequence
 

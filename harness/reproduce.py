@@ -6,97 +6,38 @@ The same code serves `harness repro` and the test modules: a reproducer knows it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from harness.invariants import Monitor, same_drafts
 from harness.launch import Launcher, Run
 from harness.orders import DEFAULT_BUCKETS, REGIMES, all_orders
 from harness.scenario import WORKERS, Admit, Finish, Scenario
-from harness.trace import Outcome, Trace, Violation
+from harness.trace import Outcome, Trace
+from harness.verdicts import FIRST_DRAFTERS, Case, CaseResult, LeftAlone
 
-__all__ = ["FIRST_DRAFTERS", "Case", "CaseResult", "LeftAlone", "Parameters", "Reproducer", "reproduce"]
-
-FIRST_DRAFTERS = {
-    "eager": "an ordinary eager forward, the engine's warm-up, drafts first",
-    "bucket": "the first captured bucket drafts first",
-}
-
+__all__ = ["Parameters", "Reproducer", "reproduce"]
 
 @dataclass(frozen=True)
 class Parameters:
-    """Which part of a bug's cases to run."""
+    """Which part of a bug's cases to run. `regimes` None means all that the reproducer has."""
 
     workers: tuple[str, ...] = WORKERS
-    regimes: tuple[str, ...] = tuple(REGIMES)
+    regimes: tuple[str, ...] | None = None
     firsts: tuple[str, ...] = tuple(FIRST_DRAFTERS)
     orders: tuple[tuple[int, ...], ...] = all_orders(DEFAULT_BUCKETS)
 
 
 @dataclass(frozen=True)
-class Case:
-    """A scenario and where it stands in the matrix. All invariants must hold in it.
-
-    regime  one of `REGIMES`, or a short name for a case that stands beside the matrix.
-    """
-
-    worker: str
-    regime: str
-    first: str
-    order: tuple[int, ...]
-    scenario: Scenario
-
-
-@dataclass(frozen=True)
 class Reproducer:
-    """One public bug. `cases` yields its cases; `reference` runs a worker's requests alone and eagerly."""
+    """One public bug. `cases` yields its cases; `reference` runs a worker's requests alone and eagerly.
+
+    regimes  names of the groups that its cases fall into: a test each, and what --regime takes.
+    """
 
     bug: str
     cases: Callable[[Parameters], Iterable[Case]]
     reference: Callable[[str, Parameters], Scenario]
-
-
-@dataclass(frozen=True)
-class LeftAlone:
-    """What the engine itself shows of a violation: the same case run on, with no probe and no stop.
-
-    raised   what it raised in the end, "" for nothing; live: requests it served without raising.
-    """
-
-    raised: str
-    live: int
-
-
-@dataclass
-class CaseResult:
-    """How a case ended. `violations` are those of predicates, probes and relations, first ones first."""
-
-    case: Case
-    outcome: Outcome
-    where: str
-    detail: str
-    device: str
-    violations: list[Violation] = field(default_factory=list)
-    left_alone: LeftAlone | None = None
-    confirmed: bool | None = None
-    log: str = ""
-
-    @property
-    def signature(self) -> str:
-        """What groups failures: the first violation's signature, or the outcome and what was raised."""
-        if self.violations:
-            return self.violations[0].signature
-        return f"{self.outcome.value}:{self.detail.partition(' [')[0]}"
-
-    @property
-    def holds(self) -> bool:
-        """Whether everything held."""
-        return self.outcome is Outcome.OK
-
-    @property
-    def silent(self) -> bool:
-        """Whether only the invariants see it: no captured bucket is too small for the pool to break loudly."""
-        quiet = self.left_alone
-        return quiet is not None and (not quiet.raised or quiet.live >= max(self.case.scenario.config.buckets))
+    regimes: tuple[str, ...] = tuple(REGIMES)
 
 
 def reproduce(
@@ -107,13 +48,15 @@ def reproduce(
     progress: Callable[[CaseResult], None] = lambda _: None,
 ) -> list[CaseResult]:
     """Run the cases and return their results in the order in which the reproducer names them."""
+    if parameters.regimes is None:
+        parameters = replace(parameters, regimes=reproducer.regimes)
     cases = list(reproducer.cases(parameters))
     workers = sorted({case.worker for case in cases})
     references = _references(reproducer, parameters, workers, launcher, faults)
     runs = [Run(case.scenario, Monitor(case.scenario), faults) for case in cases]
     results: dict[int, CaseResult] = {}
     for index, trace in launcher.run_all(runs):
-        results[index] = _judge(cases[index], trace, references[cases[index].worker])
+        results[index] = _judge(reproducer.bug, cases[index], trace, references[cases[index].worker])
         progress(results[index])
     ordered = [results[index] for index in range(len(cases))]
     _leave_alone(ordered, launcher, faults)
@@ -132,7 +75,7 @@ def _references(
     return {workers[index]: trace for index, trace in launcher.run_all(runs)}
 
 
-def _judge(case: Case, trace: Trace, reference: Trace) -> CaseResult:
+def _judge(bug: str, case: Case, trace: Trace, reference: Trace) -> CaseResult:
     violations = list(trace.violations)
     outcome = trace.outcome
     # A reference that did not come to its end still shows what it showed.
@@ -140,7 +83,7 @@ def _judge(case: Case, trace: Trace, reference: Trace) -> CaseResult:
     if related and outcome is Outcome.OK:
         outcome = Outcome.VIOLATION
     return CaseResult(
-        case, outcome, trace.where(), trace.detail, trace.device, violations + related, log=trace.log
+        bug, case, outcome, trace.where(), trace.detail, trace.device, violations + related, log=trace.log
     )
 
 
@@ -149,9 +92,15 @@ def _leave_alone(results: Sequence[CaseResult], launcher: Launcher, faults: tupl
     broken = [result for result in results if result.outcome is Outcome.VIOLATION]
     runs = [Run(result.case.scenario, faults=faults, keep_going=True, probes=False) for result in broken]
     for index, trace in launcher.run_all(runs):
-        ended = len(trace.scenario.operations) if trace.at is None else trace.at
-        raised = "" if trace.outcome is Outcome.OK else f"{trace.detail} at {trace.where()}"
-        broken[index].left_alone = LeftAlone(raised, _most_live(trace.scenario, ended))
+        broken[index].left_alone = _left_alone(trace)
+
+
+def _left_alone(trace: Trace) -> LeftAlone:
+    scenario = trace.scenario
+    raised = "" if trace.outcome is Outcome.OK else trace.detail
+    live = _most_live(scenario, trace.at if raised and trace.at is not None else len(scenario.operations))
+    largest = max(scenario.config.buckets, default=0)
+    return LeftAlone(raised, trace.where(), live, quiet=not raised or live >= largest)
 
 
 def _most_live(scenario: Scenario, end: int) -> int:
@@ -174,6 +123,6 @@ def _confirm(
     for signature, group in groups.items():
         case = group[0].case
         trace = launcher.run(Run(case.scenario, Monitor(case.scenario), faults), fresh=True)
-        repeated = _judge(case, trace, references[case.worker]).signature == signature
+        repeated = _judge(group[0].bug, case, trace, references[case.worker]).signature == signature
         for result in group:
             result.confirmed = repeated

@@ -199,9 +199,9 @@ class Scenario:
 
 
 def _plain(record: Any) -> dict[str, Any]:
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    values = {field.name: (getattr(record, field.name), field.default) for field in fields(record)}
     return {
         name: list(value) if isinstance(value, tuple) else value
-        for name, value in values.items()
-        if value is not None and value != ()
+        for name, (value, default) in values.items()
+        if not (value == default and value in (None, ()))  # a number is written though it is the default
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import yaml
 
 from harness.codec import CodecError, decode
 from harness.errors import Place, UsageError
+from harness.files import write_atomically
 from harness.legality import IllegalScenarioError, check
 from harness.scenario import Scenario
 
@@ -55,14 +54,7 @@ def dump_scenario(scenario: Scenario) -> str:
 
 def write_scenario(scenario: Scenario, path: Path) -> None:
     """Write the scenario to `path`, whole or not at all."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(dump_scenario(scenario))
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_atomically(path, dump_scenario(scenario))
 
 
 def _compose(data: bytes, path: Path) -> yaml.Node:

@@ -1,0 +1,57 @@
+"""Options that say what to launch and how, the same for every command that launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from harness.errors import UsageError
+from harness.launch import ISOLATIONS, Launcher
+from harness.targets import TARGETS
+
+__all__ = ["check_faults", "launch_options", "launcher_for"]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def launch_options(command: F) -> F:
+    """Add --target, --source, --device, --fault and --isolation."""
+    options = (
+        click.option("--target", default="embedded", show_default=True, help="Engine under test."),
+        click.option("--source", default="", help="Where the target's code is: a folder, or a version."),
+        click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
+        click.option("--fault", "faults", multiple=True, metavar="NAME", help="Seed a defect; may be repeated."),
+        click.option(
+            "--isolation",
+            type=click.Choice(ISOLATIONS),
+            help="A process a case (fork, the default on a CPU), one for many (reuse), or none, for a debugger.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def launcher_for(target: str, source: str, device: str, isolation: str | None) -> Launcher:
+    """Return a launcher for options that a person gave. Raises `UsageError` for what cannot be meant."""
+    if target not in TARGETS:
+        raise UsageError(f"--target {target}: unknown; there are {', '.join(TARGETS)}")
+    kind = device.partition(":")[0]
+    if kind not in ("cpu", "cuda"):
+        raise UsageError(f"--device {device}: expected cpu, cuda or cuda:N")
+    if kind == "cuda" and isolation == "fork":
+        raise UsageError("--isolation fork: a fork cannot use CUDA; leave the option out or take reuse")
+    return Launcher(target, device, source=source, isolation=isolation)
+
+
+def check_faults(launcher: Launcher, faults: tuple[str, ...]) -> None:
+    """Raise `UsageError` for a fault that the target does not know, naming those it knows."""
+    if not faults:
+        return
+    known = launcher.describe().faults
+    for name in faults:
+        if name not in known:
+            there = f"there are {', '.join(known)}" if known else "it has none"
+            raise UsageError(f"--fault {name}: target {launcher.target} does not know it; {there}")

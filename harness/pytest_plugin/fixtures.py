@@ -1,0 +1,53 @@
+"""Fixtures of the reproducers' own tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from harness.catalogue import find_bug, load_reproducer
+from harness.errors import LaunchError
+from harness.launch import Launcher
+from harness.pytest_plugin.hooks import RESULTS
+from harness.report import render_results
+from harness.reproduce import Parameters, reproduce
+from harness.trace import Outcome
+
+__all__ = ["check_bug", "launcher"]
+
+
+@pytest.fixture(scope="session")
+def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
+    """Hosts of the chosen target, shared by all tests of this process."""
+    option = request.config.getoption
+    try:
+        with Launcher(
+            option("--target"), option("--device"), source=option("--source"), isolation=option("--isolation")
+        ) as launched:
+            yield launched
+    except LaunchError as error:
+        pytest.exit(f"harness: {error}", returncode=error.exit_code)
+
+
+@pytest.fixture
+def check_bug(
+    request: pytest.FixtureRequest, launcher: Launcher, subtests: pytest.Subtests
+) -> Callable[[str, str, str], None]:
+    """Run a bug's cases for one worker and regime. Orders that hold are subtests; all that fail are one failure."""
+
+    def check(bug: str, worker: str, regime: str) -> None:
+        entry = find_bug(bug)
+        results = reproduce(load_reproducer(entry), Parameters((worker,), (regime,)), launcher)
+        if all(result.outcome is Outcome.UNSUPPORTED for result in results):
+            request.node.stash[RESULTS] = results
+            pytest.skip(f"unsupported: {results[0].detail}")
+        for result in results:
+            if result.holds:
+                with subtests.test(first=result.case.first, order=result.case.order):
+                    pass
+        request.node.stash[RESULTS] = results  # only now: a subtest's report would carry them too
+        if not all(result.holds or result.outcome is Outcome.UNSUPPORTED for result in results):
+            pytest.fail(f"{entry.bug}: {entry.title}\n\n{render_results(results, entry.mechanism)}", pytrace=False)
+
+    return check

@@ -1,0 +1,39 @@
+"""Results as Markdown, for pull requests and evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.report.matrix import Matrix, failure_groups, matrices
+from harness.verdicts import CaseResult
+
+__all__ = ["render_markdown"]
+
+
+def render_markdown(results: Sequence[CaseResult], title: str) -> str:
+    """Return a heading, one table a worker and a line for each group of failures."""
+    lines = [f"## {_escape(title)}", ""]
+    for matrix in matrices(results):
+        lines += _table(matrix)
+    for signature, group in failure_groups(results).items():
+        lines.append(f"- `{_code(signature)}`: {len(group)} cases, first {_escape(group[0].where)}")
+    return "\n".join(lines) + "\n"
+
+
+def _table(matrix: Matrix) -> list[str]:
+    heads = [f"{regime}, {first} first" for first, regime in matrix.columns]
+    lines = [f"### {matrix.worker}", ""]
+    if matrix.columns:
+        lines += [f"| captured | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+        lines += [f"| {order} | {' | '.join(cells)} |" for order, cells in matrix.rows]
+    lines.append("")
+    lines += [f"- {_escape(r.case.regime)}, {r.case.first} first: {r.word}" for r in matrix.beside]
+    return [*lines, ""]
+
+
+def _escape(text: str) -> str:
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|" else c for c in text if c.isprintable())
+
+
+def _code(text: str) -> str:
+    return "".join(c for c in text if c.isprintable() and c != "`")

@@ -1,0 +1,87 @@
+"""What running a bug's cases gives: plain records that reports read and that travel as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from harness.scenario import Scenario
+from harness.trace import Outcome, Violation
+
+__all__ = ["FIRST_DRAFTERS", "Case", "CaseResult", "LeftAlone"]
+
+FIRST_DRAFTERS = {
+    "eager": "an ordinary eager forward, the engine's warm-up, drafts first",
+    "bucket": "the first captured bucket drafts first",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario and where it stands in the matrix. All invariants must hold in it.
+
+    regime  one of `orders.REGIMES`, or a short name for a case that stands beside the matrix.
+    """
+
+    worker: str
+    regime: str
+    first: str
+    order: tuple[int, ...]
+    scenario: Scenario
+
+
+@dataclass(frozen=True)
+class LeftAlone:
+    """What the engine itself shows of a violation: the same case run on, with no probe and no stop.
+
+    raised   what it raised in the end, "" for nothing; where: in which operation.
+    live     how many requests were live before that; quiet: whether it said nothing while they fitted the
+             largest captured bucket.
+    """
+
+    raised: str
+    where: str
+    live: int
+    quiet: bool
+
+
+@dataclass
+class CaseResult:
+    """How a case ended. `violations` are those of predicates, probes and relations, first ones first.
+
+    confirmed  whether a fresh process showed the same; None where nothing was to be confirmed.
+    """
+
+    bug: str
+    case: Case
+    outcome: Outcome
+    where: str
+    detail: str
+    device: str
+    violations: list[Violation] = field(default_factory=list)
+    left_alone: LeftAlone | None = None
+    confirmed: bool | None = None
+    log: str = ""
+
+    @property
+    def signature(self) -> str:
+        """What groups failures: the first violation's signature, or the outcome and what was raised."""
+        if self.violations:
+            return self.violations[0].signature
+        return f"{self.outcome.value}: {self.detail.partition(' [')[0]}"
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything held."""
+        return self.outcome is Outcome.OK
+
+    @property
+    def silent(self) -> bool:
+        """Whether only the invariants see it in every batch that a captured graph holds."""
+        return self.left_alone is not None and self.left_alone.quiet
+
+    @property
+    def word(self) -> str:
+        """The cell of the matrix."""
+        if self.outcome is Outcome.VIOLATION:
+            return "silent" if self.silent else "FAIL"
+        return {Outcome.OK: "ok", Outcome.UNSUPPORTED: "n/a"}.get(self.outcome, self.outcome.value)

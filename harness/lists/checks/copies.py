@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from harness.lists.checks.finding import Finding, find, named
 from harness.lists.checks.reasons import OUTCOMES
+from harness.lists.checks.scopes import bounded_scopes
 from harness.lists.model import Token, Waiver
-from harness.lists.nodeid import normalized, scopes
+from harness.lists.nodeid import normalized
 from harness.lists.reason import bug_number
 
 __all__ = ["check_copies"]
+
+# (head, name, outcome) -> the first line that says so. Lines with arguments are not here.
+_Firsts = Mapping[tuple[str, str, str], Waiver]
 
 
 def check_copies(waivers: Sequence[Waiver]) -> Iterator[Finding]:
@@ -20,23 +23,26 @@ def check_copies(waivers: Sequence[Waiver]) -> Iterator[Finding]:
 
     What a line with arguments names is the list entry of that text; it is only compared with its like.
     """
-    index: defaultdict[tuple[str, str], list[Waiver]] = defaultdict(list)
+    earlier: dict[tuple[str, str], tuple[Waiver, Waiver]] = {}
+    firsts: dict[tuple[str, str, str], Waiver] = {}
     for waiver in waivers:
-        for key, target in _keys(waiver):
-            found = _same_place(waiver, target, index[waiver.head, key]) if index.get((waiver.head, key)) else None
-            if found:
-                yield found
-            index[waiver.head, key].append(waiver)
+        for name, target in _names(waiver):
+            key = (waiver.head, name)
+            if key in earlier:
+                yield _same_place(waiver, target, *earlier[key])
+            earlier[key] = (earlier.get(key, (waiver,))[0], waiver)
+            firsts.setdefault((*key, _outcome(waiver)), waiver)
     for waiver in waivers:
-        for key, target in _keys(waiver):
-            found = _wider_place(waiver, target, index.get(("", key), ())) or _wider_name(waiver, target, index)
+        for name, target in _names(waiver):
+            found = _wider_place(waiver, name, target, firsts) or _wider_name(waiver, name, target, firsts)
             if found:
                 yield found
 
 
-def _keys(waiver: Waiver) -> list[tuple[str, Token]]:
+def _names(waiver: Waiver) -> list[tuple[str, Token]]:
     if waiver.has_arguments:
-        return [(" ".join(waiver.test.text.split()), waiver.test)]
+        # A blank, which no target has at its end, keeps such a text apart from a target.
+        return [(" ".join(waiver.test.text.split()) + " ", waiver.test)]
     return [(normalized(target.text), target) for target in waiver.targets]
 
 
@@ -53,14 +59,14 @@ def _line(waiver: Waiver) -> str:
     return f"line {waiver.place.line}"
 
 
-def _same_place(waiver: Waiver, target: Token, earlier: Sequence[Waiver]) -> Finding:
-    first = next((other for other in earlier if _differences(waiver, other)), earlier[0])
-    differences = _differences(waiver, first)
+def _same_place(waiver: Waiver, target: Token, first: Waiver, previous: Waiver) -> Finding:
+    other = first if _differences(waiver, first) else previous
+    differences = _differences(waiver, other)
     subject = named(waiver, target)
     if not differences:
         message = f"the same waiver stands in {_line(first)}"
         return find("duplicate", target.place, message, "remove one", subject=subject)
-    message = f"waived in {_line(first)} too, but {differences}"
+    message = f"waived in {_line(other)} too, but {differences}"
     expected = "only the last line counts: keep one, with both bugs if both are true"
     return find("conflict", target.place, message, expected, subject=subject)
 
@@ -74,8 +80,8 @@ def _differences(one: Waiver, other: Waiver) -> str:
     return ", ".join(found)
 
 
-def _wider_place(waiver: Waiver, target: Token, everywhere: Sequence[Waiver]) -> Finding | None:
-    same = next((other for other in everywhere if _outcome(other) == _outcome(waiver)), None)
+def _wider_place(waiver: Waiver, name: str, target: Token, firsts: _Firsts) -> Finding | None:
+    same = firsts.get(("", name, _outcome(waiver)))
     if not waiver.head or same is None:
         return None
     bug = f", for bug {_bug(same) or 'none'}" if _bug(same) != _bug(waiver) else ""
@@ -84,14 +90,13 @@ def _wider_place(waiver: Waiver, target: Token, everywhere: Sequence[Waiver]) ->
     return find("redundant", target.place, message, expected, subject=named(waiver, target))
 
 
-def _wider_name(waiver: Waiver, target: Token, index: dict[tuple[str, str], list[Waiver]]) -> Finding | None:
+def _wider_name(waiver: Waiver, name: str, target: Token, firsts: _Firsts) -> Finding | None:
     if waiver.has_arguments:
         return None
-    for scope, level in islice(scopes(normalized(target.text)), 1, None):
+    for scope, level in islice(bounded_scopes(name), 1, None):
         for head in dict.fromkeys((waiver.head, "")):
-            for other in index.get((head, scope), ()):
-                if not other.has_arguments and _outcome(other) == _outcome(waiver):
-                    message = f"{_line(other)} already waives the {level}"
-                    expected = f"remove this line, or {_line(other)} if not all of it fails"
-                    return find("shadowed", target.place, message, expected, subject=named(waiver, target))
+            if other := firsts.get((head, scope, _outcome(waiver))):
+                message = f"{_line(other)} already waives the {level}"
+                expected = f"remove this line, or {_line(other)} if not all of it fails"
+                return find("shadowed", target.place, message, expected, subject=named(waiver, target))
     return None

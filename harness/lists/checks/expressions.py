@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from harness.lists.checks.finding import Finding, find, named
 from harness.lists.known import KnownTests, TestFile
@@ -13,16 +14,19 @@ from harness.lists.nodeid import NodeId, normalized
 __all__ = ["check_expressions", "fulfils"]
 
 _TOKEN = re.compile(r"\s*(?:([()])|([\w:+\-.\[\]\\/]+))")
+# Far above any list: a hostile one shall not cost minutes.
 _MAX_TOKENS = 200
+_MAX_EXPRESSIONS = 1000
+_MAX_NAMES = 5000
 
 
 def check_expressions(lines: Iterable[Line], known: KnownTests | None) -> Iterator[Finding]:
     """Check every `-k` whose tests are all known. Names are compared, marks are not."""
-    for line in lines if known else ():
-        if known is None or line.keyword is None:
-            continue
-        count = _unfulfilled(line.keyword.text, _names(line, known))
-        if count:
+    if known is None:
+        return
+    for line in islice((line for line in lines if line.keyword), _MAX_EXPRESSIONS):
+        assert line.keyword is not None
+        if count := _unfulfilled(line.keyword.text, _names(line, known)):
             message = f"-k '{line.keyword.text[:80]}' fits the name of none of {count} tests"
             expected = "correct it, unless it means a mark"
             yield find("matches-nothing", line.keyword.place, message, expected, subject=named(line))
@@ -31,11 +35,11 @@ def check_expressions(lines: Iterable[Line], known: KnownTests | None) -> Iterat
 def _unfulfilled(expression: str, names: Iterable[str | None]) -> int:
     """How many names there are, none of which fulfils an expression; 0 when one does or may do so."""
     count = 0
-    for name in names:
+    for name in islice(names, _MAX_NAMES):
         if name is None or fulfils(expression, name) is not False:
             return 0
         count += 1
-    return count
+    return count if count < _MAX_NAMES else 0
 
 
 def fulfils(expression: str, name: str) -> bool | None:

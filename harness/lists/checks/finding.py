@@ -12,6 +12,8 @@ from harness.lists.source import Source, readable
 
 __all__ = ["Finding", "find", "from_problems", "named"]
 
+_MAX_TEXT = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -36,7 +38,13 @@ class Finding:
 
 def find(code: str, place: Place, message: str, suggestion: str = "", *, subject: str) -> Finding:
     """A finding of the severity that its rule has."""
-    return Finding(code, place, message, suggestion, RULES[code].severity, subject)
+    severity = RULES[code].severity
+    return Finding(code, place, _cut(message), _cut(suggestion), severity, _cut(subject))
+
+
+def _cut(text: str) -> str:
+    """A line of a list may have 16 kB, a sentence about it has not."""
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
 
 
 def named(line: Line, target: Token | None = None) -> str:
@@ -50,5 +58,5 @@ def from_problems(problems: Iterable[Problem], source: Source) -> Iterator[Findi
     for problem in problems:
         at = problem.place.line
         text = readable(source.lines[at - 1].text) if 0 < at <= len(source.lines) else ""
-        subject = " ".join(text.split())[:200]
+        subject = _cut(" ".join(text.split()))
         yield Finding(problem.code, problem.place, problem.message, problem.suggestion, problem.severity, subject)

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from harness.errors import Place
 from harness.lists.checks.finding import Finding, find, named
+from harness.lists.checks.scopes import bounded_scopes
 from harness.lists.known import IdTests
 from harness.lists.known.suggest import Choices
 from harness.lists.model import Entry, Waiver
-from harness.lists.nodeid import normalized, scopes
+from harness.lists.nodeid import normalized
 
 __all__ = ["check_listed", "check_unlisted_tests"]
 
@@ -24,7 +25,7 @@ class _Listed:
         for entry in entries:
             self._texts.add(" ".join(entry.test.text.split()))
             self._targets.update(normalized(target.text) for target in entry.targets)
-        self._holders = {scope for target in self._targets for scope, _ in scopes(target)}
+        self._holders = {scope for target in self._targets for scope, _ in bounded_scopes(target)}
         self._choices = Choices(self._targets)
 
     def runs(self, target: str) -> bool:
@@ -34,7 +35,7 @@ class _Listed:
 
     def names(self, name: str) -> bool:
         """Whether an entry names a test or what holds it."""
-        return any(scope in self._targets for scope, _ in scopes(name))
+        return any(scope in self._targets for scope, _ in bounded_scopes(name))
 
     def has_entry(self, waiver: Waiver) -> bool:
         return " ".join(waiver.test.text.split()) in self._texts

@@ -83,6 +83,9 @@ template-syntax error
 text-after-marker error
     text after a marker's value
     Expected another marker or `# comment`.
+too-many error
+    more findings than a person can read
+    The first 50,000 are shown. The file is hardly a list.
 unknown-field error
     a field of a reason that seems misspelt
     The fields are `bug`, `owner` and `until`.

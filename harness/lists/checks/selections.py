@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from harness.lists.checks.finding import Finding, find
+from harness.lists.checks.scopes import bounded_scopes
 from harness.lists.condition import Condition, Range, Term, Wildcard, mismatches
 from harness.lists.model import Entry
-from harness.lists.nodeid import normalized, scopes
+from harness.lists.nodeid import normalized
 from harness.lists.stages import Stage
 from harness.lists.testdb import Block
 
 __all__ = ["check_entries", "check_selections"]
+
+_MAX_BLOCKS = 64
 
 
 def check_selections(blocks: Sequence[Block], stages: Sequence[Stage]) -> Iterator[Finding]:
@@ -33,16 +36,32 @@ def check_entries(entries: Sequence[Entry]) -> Iterator[Finding]:
     yield from _repeated([(entry, None) for entry in entries], _Together(()))
 
 
+class _First:
+    """The first entry that says something, in each block. Real lists have a score of blocks, not hundreds."""
+
+    def __init__(self) -> None:
+        self._entries: defaultdict[str, dict[Block | None, Entry]] = defaultdict(dict)
+
+    def add(self, text: str, block: Block | None, entry: Entry) -> None:
+        where = self._entries[text]
+        if len(where) < _MAX_BLOCKS:
+            where.setdefault(block, entry)
+
+    def find(self, text: str, block: Block | None, together: _Together, but: Entry | None = None) -> Entry | None:
+        """An entry of this text in a block that is selected together with another."""
+        where = self._entries.get(text, {})
+        return next((e for other, e in where.items() if e is not but and together(block, other)), None)
+
+
 def _repeated(pairs: Sequence[tuple[Entry, Block | None]], together: _Together) -> Iterator[Finding]:
-    seen: defaultdict[str, list[tuple[Entry, Block | None]]] = defaultdict(list)
-    wide: defaultdict[str, list[tuple[Entry, Block | None]]] = defaultdict(list)
+    seen, wide = _First(), _First()
     for entry, block in pairs:
         for target in () if entry.has_arguments else entry.targets:
-            wide[normalized(target.text)].append((entry, block))
+            wide.add(normalized(target.text), block, entry)
     for entry, block in pairs:
         subject = " ".join(entry.test.text.split())
-        first = next((e for e, other in seen[subject] if together(block, other)), None)
-        seen[subject].append((entry, block))
+        first = seen.find(subject, block, together)
+        seen.add(subject, block, entry)
         if first:
             message = f"'{_short(subject)}' stands in line {first.place.line} too, for the same selection"
             yield find("repeated-entry", entry.place, message, "remove one", subject=subject)
@@ -52,17 +71,12 @@ def _repeated(pairs: Sequence[tuple[Entry, Block | None]], together: _Together) 
             yield find("repeated-test", entry.place, message, expected, subject=subject)
 
 
-def _wider(
-    entry: Entry,
-    block: Block | None,
-    wide: dict[str, list[tuple[Entry, Block | None]]],
-    together: _Together,
-) -> Entry | None:
+def _wider(entry: Entry, block: Block | None, wide: _First, together: _Together) -> Entry | None:
     for target in entry.targets:
-        for scope, _ in islice(scopes(normalized(target.text)), 0 if entry.has_arguments else 1, None):
-            for other, where in wide.get(scope, ()):
-                if other is not entry and together(block, where):
-                    return other
+        own = 0 if entry.has_arguments else 1  # without arguments an entry is not wider than itself
+        for scope, _ in islice(bounded_scopes(normalized(target.text)), own, None):
+            if found := wide.find(scope, block, together, but=entry):
+                return found
     return None
 
 
@@ -79,9 +93,11 @@ class _Together:
             return True
         key = (id(one), id(other))
         if key not in self._known:
-            proven = _compatible(one.condition, other.condition)
-            by_stage = bool(self._stages) and not self._of(one).isdisjoint(self._of(other))
-            self._known[key] = by_stage if self._stages else proven
+            self._known[key] = (
+                not self._of(one).isdisjoint(self._of(other))
+                if self._stages
+                else _compatible(one.condition, other.condition)
+            )
         return self._known[key]
 
     def _of(self, block: Block) -> frozenset[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from harness.lists.checks.against import Against
 from harness.lists.checks.contexts import check_contexts
@@ -24,27 +25,27 @@ def check_test_db(file: TestDbFile, against: Against) -> list[Finding]:
     """Everything there is to say of one YAML file of a test-db."""
     entries = [entry for block in file.blocks for entry in block.entries]
     return in_order(
-        [
-            *from_problems(file.problems, file.source),
-            *check_contexts(file, against.stages),
-            *check_selections(file.blocks, against.stages),
-            *_entries(entries, against),
-        ]
+        chain(
+            from_problems(file.problems, file.source),
+            check_contexts(file, against.stages),
+            check_selections(file.blocks, against.stages),
+            _entries(entries, against),
+        )
     )
 
 
 def check_test_list(file: TestList, against: Against) -> list[Finding]:
     """Everything there is to say of a flat list."""
     return in_order(
-        [
-            *from_problems(file.problems, file.source),
-            *check_entries(file.entries),
-            *_entries(file.entries, against),
-        ]
+        chain(
+            from_problems(file.problems, file.source),
+            check_entries(file.entries),
+            _entries(file.entries, against),
+        )
     )
 
 
-def _entries(entries: list[Entry] | tuple[Entry, ...], against: Against) -> Iterator[Finding]:
+def _entries(entries: Sequence[Entry], against: Against) -> Iterator[Finding]:
     yield from check_names(entries, against.tests)
     yield from check_expressions(entries, against.tests)
     yield from check_timeouts(entries)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
+from harness.errors import Place
 from harness.lists.checks.against import Against
 from harness.lists.checks.copies import check_copies
-from harness.lists.checks.finding import Finding, from_problems
+from harness.lists.checks.finding import Finding, find, from_problems
 from harness.lists.checks.listed import check_listed
 from harness.lists.checks.names import check_names
 from harness.lists.checks.order import check_order
@@ -16,7 +18,9 @@ from harness.lists.checks.timeouts import check_timeouts
 from harness.lists.checks.upstream_notes import note_levels, note_readings
 from harness.lists.text import WaiverFile
 
-__all__ = ["check_waivers", "in_order"]
+__all__ = ["MAX_FINDINGS", "check_waivers", "in_order"]
+
+MAX_FINDINGS = 50_000
 
 
 def check_waivers(file: WaiverFile, against: Against) -> list[Finding]:
@@ -42,5 +46,9 @@ def _all(file: WaiverFile, against: Against) -> Iterator[Finding]:
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Errors and warnings by place, then notes by place."""
-    return sorted(findings, key=lambda f: (f.severity == "note", f.place, f.code))
+    """Errors and warnings by place, then notes by place. Far more than a person can read are cut off."""
+    first = list(islice(findings, MAX_FINDINGS + 1))
+    if len(first) > MAX_FINDINGS:
+        message = f"over {MAX_FINDINGS} findings; the rest is not shown"
+        first[-1] = find("too-many", Place(first[-1].place.file), message, "is this a list?", subject="")
+    return sorted(first, key=lambda f: (f.severity == "note", f.place, f.code))

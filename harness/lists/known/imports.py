@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from harness.lists.known.scan import Definition, Import, Module, dotted, scan
+from harness.lists.known.scan import Definition, Import, Module, dotted, is_file, scan
 
 __all__ = ["Modules"]
 
@@ -87,9 +87,9 @@ class Modules:
         parts = source.module.split(".") if source.module else []
         for folder in self._folders(module, source.level):
             for path in (folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py")):
-                if parts and path != module.path and path.is_file():
+                if parts and path != module.path and is_file(path):
                     return self.at(path, module.root)
-            if not parts and (path := folder / "__init__.py").is_file():
+            if not parts and is_file(path := folder / "__init__.py"):
                 return self.at(path, module.root)
         return None
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-__all__ = ["Definition", "FunctionNode", "Import", "Module", "dotted", "members", "scan"]
+__all__ = ["Definition", "FunctionNode", "Import", "Module", "dotted", "is_file", "members", "scan"]
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Definition: TypeAlias = FunctionNode | ast.ClassDef
@@ -67,6 +68,11 @@ def members(node: ast.ClassDef, module: Module) -> Module:
     found = Module(module.path, module.root)
     _Scanner(found).block(node.body)
     return found
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; a name that is none, or too long for one, is no error."""
+    return os.path.isfile(path)  # noqa: PTH113  Path.is_file raises for a name that is too long
 
 
 def dotted(node: ast.expr) -> str:

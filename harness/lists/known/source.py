@@ -11,7 +11,7 @@ from harness.errors import Place, UsageError
 from harness.lists.known.collect import collect
 from harness.lists.known.imports import Modules
 from harness.lists.known.model import TestFile
-from harness.lists.known.scan import Module
+from harness.lists.known.scan import Module, is_file
 
 __all__ = ["SourceTests"]
 
@@ -55,7 +55,7 @@ class SourceTests:
 
     def has_folder(self, path: str) -> bool:
         """Whether there is such a folder below the root."""
-        return _is_below(path) and (self._root / path).is_dir()
+        return _is_below(path) and os.path.isdir(self._root / path)  # noqa: PTH112  no name is too long for it
 
     def file(self, path: str) -> TestFile | None:
         """The tests of a file; None when there is none of this path below the root."""
@@ -65,14 +65,14 @@ class SourceTests:
 
     def _read(self, path: str) -> TestFile | None:
         file = self._root / path
-        if not file.is_file():
+        if not is_file(file):
             return None
         return collect(self._modules, self._modules.at(file, self._root), list(self._conftests(file)))
 
     def _conftests(self, file: Path) -> Sequence[Module]:
         folders = [folder for folder in file.parents if folder.is_relative_to(self._root)]
         found = [folder / "conftest.py" for folder in folders]
-        return [self._modules.at(path, self._root) for path in found if path.is_file()]
+        return [self._modules.at(path, self._root) for path in found if is_file(path)]
 
     def holders(self, name: str) -> Sequence[str]:
         """The files in whose text a function or class of this name is defined, sorted."""

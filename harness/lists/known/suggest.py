@@ -15,6 +15,7 @@ _COUNT = 3
 _LIKE = 60  # of 100: 60 still finds a word that was replaced, less is noise
 _LIKE_PATH = 75
 _WINDOW = 500
+_MAX_ANSWERS = 1000
 
 
 class Choices:
@@ -55,10 +56,14 @@ def _around(names: Sequence[str], name: str) -> Sequence[str]:
 
 
 class Suggester:
-    """Suggestions out of known tests. Each answer is a whole target, ready to be copied."""
+    """Suggestions out of known tests. Each answer is a whole target, ready to be copied.
+
+    After a thousand answers there are no more: with so many wrong names it is the ids that are wrong.
+    """
 
     def __init__(self, known: KnownTests) -> None:
         self._known = known
+        self._left = _MAX_ANSWERS
         self._paths: Choices | None = None
         self._folders: Choices | None = None
         self._chains: dict[str, Choices] = {}
@@ -89,6 +94,9 @@ class Suggester:
 
     def _first(self, names: Iterable[str]) -> list[str]:
         """The first few different ones that exist. Stops there: what follows may be costly."""
+        self._left -= 1
+        if self._left < 0:
+            return []
         found: dict[str, None] = {}
         for name in names:
             if resolve(self._known, name).status is not Status.MISSING:

@@ -1,0 +1,70 @@
+"""Random records for property tests: legal scenarios from the pure model, traces of any shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from harness.legality import Model
+from harness.scenario import (
+    OPERATIONS,
+    WORKERS,
+    Abort,
+    Admit,
+    AdmitDisaggregated,
+    Capture,
+    Config,
+    DraftLen,
+    Finish,
+    Idle,
+    Operation,
+    Preempt,
+    Resume,
+    Scenario,
+    Step,
+    Warmup,
+)
+
+_NAMES = st.sampled_from(["r0", "r1", "r2", "r3", "long name", "ü"])
+_LENGTHS = st.integers(1, 9)
+
+_DRAWN: dict[str, st.SearchStrategy[Any]] = {
+    "capture": st.builds(Capture, st.integers(1, 6)),
+    "warmup": st.builds(Warmup, st.none() | st.integers(1, 6)),
+    "admit": st.builds(Admit, _NAMES, _LENGTHS),
+    "admit_disaggregated": st.builds(AdmitDisaggregated, _NAMES, _LENGTHS),
+    "step": st.builds(
+        Step, st.none() | st.lists(_NAMES, max_size=3).map(tuple), st.sampled_from([None, True, False])
+    ),
+    "finish": st.builds(Finish, _NAMES),
+    "abort": st.builds(Abort, _NAMES),
+    "preempt": st.builds(Preempt, _NAMES),
+    "resume": st.builds(Resume, _NAMES),
+    "idle": st.builds(Idle, st.booleans()),
+    "draft_len": st.builds(DraftLen, st.integers(0, 4)),
+}
+assert set(_DRAWN) == set(OPERATIONS)
+
+operations: st.SearchStrategy[Operation] = st.one_of(*_DRAWN.values())
+
+
+@st.composite
+def configs(draw: st.DrawFn) -> Config:
+    rows = draw(st.integers(1, 6))
+    seats = draw(st.just(0) | st.integers(rows, 8))
+    buckets = draw(st.sets(st.integers(1, rows), max_size=4))
+    order = draw(st.permutations(sorted(buckets)))
+    return Config(draw(st.sampled_from(WORKERS)), seats, rows, tuple(order), draw(st.integers(1, 4)))
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> Scenario:
+    """Draw operations freely and keep those that are legal where they stand."""
+    config = draw(configs())
+    model, kept = Model(config), []
+    for operation in draw(st.lists(operations, max_size=25)):
+        if model.problem(operation) is None:
+            model.apply(operation)
+            kept.append(operation)
+    return Scenario(config, tuple(kept), draw(st.sampled_from(["", "a name"])))

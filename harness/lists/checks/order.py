@@ -37,18 +37,23 @@ def _key(file: WaiverFile, waiver: Waiver) -> bytes:
 
 
 def _longest_sorted(keys: Sequence[bytes]) -> list[int]:
-    """The indices of a longest subsequence that never falls (patience sorting, n log n)."""
-    ends: list[bytes] = []
-    last: list[int] = []  # for each length, the index at which the smallest such subsequence ends
-    before: list[int] = [-1] * len(keys)
-    for index, key in enumerate(keys):
-        length = bisect_right(ends, key)
-        before[index] = last[length - 1] if length else -1
-        ends[length : length + 1] = [key]
-        last[length : length + 1] = [index]
+    """The indices of a longest subsequence that never falls; of several the one whose lines come first.
+
+    So the line that was appended is the one to move, not those it was put behind.
+    """
+    ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    # Patience sorting from the end: how long a subsequence can be that starts with each line.
+    ends: list[int] = []
+    lengths: list[int] = []
+    for key in reversed(keys):
+        length = bisect_right(ends, -ranks[key])
+        ends[length : length + 1] = [-ranks[key]]
+        lengths.append(length + 1)
+    lengths.reverse()
     found: list[int] = []
-    at = last[-1] if last else -1
-    while at >= 0:
-        found.append(at)
-        at = before[at]
-    return found[::-1]
+    wanted, last = len(ends), -1
+    for index, key in enumerate(keys):
+        if lengths[index] == wanted and ranks[key] >= last:
+            found.append(index)
+            wanted, last = wanted - 1, ranks[key]
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from harness.errors import Place
 from harness.lists.checks.against import Against
@@ -33,16 +33,16 @@ def _all(file: WaiverFile, against: Against) -> Iterator[Finding]:
     yield from from_problems(file.problems, file.source)
     names = list(check_names(waivers, against.tests))
     yield from names
-    # What does not exist is in no list either: one finding is enough.
+    # What does not exist is in no list and has no level: one finding is enough.
     missing = {finding.place for finding in names if finding.severity == "error"}
-    yield from (f for f in check_listed(waivers, against.listed) if f.place not in missing)
+    more = chain(check_listed(waivers, against.listed), note_levels(waivers, against.tests))
+    yield from (finding for finding in more if finding.place not in missing)
     yield from check_reasons(waivers, against)
     yield from check_copies(waivers)
     yield from check_prefixes(waivers, against.stages)
     yield from check_timeouts(waivers)
     yield from check_order(file)
     yield from note_readings(waivers)
-    yield from note_levels(waivers, against.tests)
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

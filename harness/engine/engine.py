@@ -88,17 +88,20 @@ class Engine:
 
     def warmup(self, bucket: int | None) -> None:
         """Run a batch of padding alone, in the shape of `bucket` or of the largest eager batch."""
-        metadata = self.metadata if bucket is None else self.parts.graph_copy(self.metadata, bucket)
-        rows = metadata.max_num_requests
-        self.worker.ensure(metadata)
-        self._prepare((), rows)
-        self._forward(rows)
-        self.last = Forward(padded=rows)
+        self._forward(self._prepare_padding(bucket))
 
     def capture(self, bucket: int) -> None:
-        """Warm the bucket's shape up, then capture its graph. Only the dummy row may change."""
-        self.warmup(bucket)
-        self._graphs[bucket] = self._capture(lambda: self._forward(bucket))
+        """Capture the bucket's graph, which runs its shape once to warm up. Only the dummy row may change."""
+        rows = self._prepare_padding(bucket)
+        self._graphs[bucket] = self._capture(lambda: self._forward(rows))
+
+    def _prepare_padding(self, bucket: int | None) -> int:
+        """Prepare a batch of padding alone; return its rows. Pools are allocated here, never in a capture."""
+        metadata = self.metadata if bucket is None else self.parts.graph_copy(self.metadata, bucket)
+        self.worker.ensure(metadata)
+        self._prepare((), metadata.max_num_requests)
+        self.last = Forward(padded=metadata.max_num_requests)
+        return metadata.max_num_requests
 
     def admit(self, name: str, prompt_len: int, chunks: tuple[int, ...]) -> None:
         """Seat a request and prefill its prompt; the first token is the target's, its drafts are zeros."""

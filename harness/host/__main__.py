@@ -11,12 +11,13 @@ import ctypes
 import faulthandler
 import gc
 import os
+import select
 import signal
 import socket
 import sys
 import threading
 import warnings
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 __all__: list[str] = []
 
@@ -79,25 +80,56 @@ def _serve(line: bytes, channel: _Channel) -> bool:
     return serve_request(request, emit)
 
 
-def _fork_one(line: bytes, channel: _Channel, lifeline: int) -> None:
-    zygote = os.getpid()
-    pid = os.fork()
-    if pid == 0:
+class _Zygote:
+    """Forks a process for each request and waits for it, or for the end of the harness.
+
+    The fork itself has no thread that watches: a new thread would cost every case more than its step does.
+    """
+
+    def __init__(self, channel: _Channel, lifeline: int) -> None:
+        self._channel = channel
+        self._lifeline = lifeline
+        self._wakeup, wake = os.pipe()
+        os.set_blocking(wake, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # with a handler the signal writes to the pipe
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+
+    def run(self, line: bytes) -> None:
+        """Serve one request in a fork and report how that process ended."""
+        zygote = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self._serve_forked(line, zygote)
+        status = self._wait(pid)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)  # whatever the case left running
+        self._channel.write({"exit": os.waitstatus_to_exitcode(status)})
+
+    def _serve_forked(self, line: bytes, zygote: int) -> NoReturn:
         status = 1
         try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.setpgid(0, 0)
             _die_with_parent(zygote)
-            _watch_lifeline(lifeline)
-            _serve(line, channel)
+            _serve(line, self._channel)
             status = 0
         except BaseException:
             sys.excepthook(*sys.exc_info())
         finally:
+            sys.stderr.flush()
             os._exit(status)  # no destructors, no atexit: the memory is the zygote's
-    _, status = os.waitpid(pid, 0)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)  # whatever the case left running
-    channel.write({"exit": os.waitstatus_to_exitcode(status)})
+
+    def _wait(self, pid: int) -> int:
+        while True:
+            ready, _, _ = select.select([self._lifeline, self._wakeup], [], [])
+            if self._lifeline in ready:
+                os.killpg(pid, signal.SIGKILL)
+                os._exit(1)
+            os.read(self._wakeup, 512)
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                return status
 
 
 def _main(descriptor: int, lifeline: int, mode: str, parent: int) -> None:
@@ -115,14 +147,19 @@ def _main(descriptor: int, lifeline: int, mode: str, parent: int) -> None:
     gc.freeze()  # what is imported stays: neither collected again nor copied into forks
     if mode == "reuse":
         _watch_lifeline(lifeline)
+        _serve_all(channel)
+        return
+    zygote = _Zygote(channel, lifeline)
+    while line := channel.read():
+        zygote.run(line)
+
+
+def _serve_all(channel: _Channel) -> None:
     alive = True
     while alive and (line := channel.read()):
-        if mode == "fork":
-            _fork_one(line, channel, lifeline)
-        else:
-            alive = _serve(line, channel)
-            gc.collect()
-            channel.write({"exit": 0})
+        alive = _serve(line, channel)
+        gc.collect()
+        channel.write({"exit": 0})
 
 
 if __name__ == "__main__":

@@ -14,7 +14,10 @@ Capture = Callable[[Callable[[], None]], Callable[[], None]]
 
 
 def capture_for(device: str) -> Capture:
-    """Return the capture of one session on `device`; its CUDA graphs share one memory pool."""
+    """Return the capture of one session on `device`; its CUDA graphs share one memory pool.
+
+    Either kind runs the forward once beside capturing it: on CUDA before, as the tape while it records.
+    """
     return _cuda_capture() if device.startswith("cuda") else tape_capture
 
 
@@ -22,8 +25,9 @@ def _cuda_capture() -> Capture:
     pool = torch.cuda.graph_pool_handle()
 
     def capture(forward: Callable[[], None]) -> Callable[[], None]:
-        graph = torch.cuda.CUDAGraph()
+        forward()  # the warm-up: kernels are loaded and workspaces allocated outside the capture
         torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
         # thread_local: a call of another thread (the host's watchdog) must not break the capture.
         with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
             forward()

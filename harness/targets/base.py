@@ -28,7 +28,8 @@ __all__ = [
     "UnsupportedError",
 ]
 
-# Takes a forward without arguments; returns what replays it. On CUDA a graph, on CPU a tape.
+# Takes a forward without arguments, runs it once to warm up and captures it; returns what replays it.
+# On CUDA a graph, on CPU a tape.
 Capture = Callable[[Callable[[], None]], Callable[[], None]]
 
 

@@ -114,9 +114,10 @@ def rename(old: str, new: str, paths: tuple[str, ...]) -> int:
     """
     from harness.lists.edits import write_all
     from harness.lists.edits.renaming import Renaming, list_files, rename_in
+    from harness.lists.source import read_source
 
     renaming = Renaming.of(old, new)
-    results = [rename_in(file, renaming) for file in list_files(paths)]
+    results = [rename_in(read_source(file), renaming) for file in list_files(paths)]
     unread = [problem for result in results for problem in result.unread]
     if not unread and not any(result.names for result in results):
         raise UsageError(f"no list in {', '.join(paths)} has '{old}'; give a whole name, from its first folder on")

@@ -12,7 +12,17 @@ from harness.lists.model import Problem, Waiver
 from harness.lists.source import Source, read_source, readable
 from harness.lists.text import parse_waives_text
 
-__all__ = ["Document", "Form", "Item", "Span", "ending_of", "form_of", "parse_document", "read_document"]
+__all__ = [
+    "Document",
+    "Form",
+    "Item",
+    "Span",
+    "ending_of",
+    "form_of",
+    "parse_document",
+    "read_document",
+    "text_of",
+]
 
 Form = Literal["text", "yaml"]
 _Kind = Literal["waiver", "comment", "blank", "other"]
@@ -138,7 +148,7 @@ def _items(lines: Sequence[bytes], spans: dict[int, Span]) -> Iterator[Item]:
     blanks: list[bytes] = []
     number = 1
     while number <= len(lines):
-        span, text = spans.get(number), readable(_text(lines[number - 1])).strip()
+        span, text = spans.get(number), readable(text_of(lines[number - 1])).strip()
         last = span.last if span else number
         own = tuple(lines[number - 1 : last])
         if blanks and (text or span):
@@ -152,7 +162,7 @@ def _items(lines: Sequence[bytes], spans: dict[int, Span]) -> Iterator[Item]:
                 comments.clear()
             blanks.append(own[0])
         else:
-            if number - len(comments) == 1 and any(_NOTICE.search(_text(line)) for line in comments):
+            if number - len(comments) == 1 and any(_NOTICE.search(text_of(line)) for line in comments):
                 yield Item("comment", tuple(comments), line=1)
                 comments.clear()
             waiver = span.waiver if span else None
@@ -164,5 +174,6 @@ def _items(lines: Sequence[bytes], spans: dict[int, Span]) -> Iterator[Item]:
         yield Item(kind, tuple(comments or blanks), line=number - len(comments or blanks))
 
 
-def _text(line: bytes) -> str:
-    return line.decode("utf-8", "surrogateescape")
+def text_of(line: bytes) -> str:
+    """A line as text, without its ending."""
+    return line.removesuffix(ending_of(line)).decode("utf-8", "surrogateescape")

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from harness.lists.edits.document import Document, Item, ending_of
+from harness.lists.edits.document import Document, Item, ending_of, text_of
 from harness.lists.edits.normal import normal_line
 
 __all__ = ["fit", "insert", "insert_at", "is_sorted", "place_key", "remove", "sort_key"]
@@ -23,8 +23,7 @@ def sort_key(item: Item, form: str) -> bytes:
     assert item.waiver is not None
     if form == "yaml":
         return item.waiver.text.encode("utf-8", "surrogateescape")
-    text = item.lines[0].decode("utf-8", "surrogateescape")
-    return normal_line(text).encode("utf-8", "surrogateescape")
+    return normal_line(text_of(item.lines[0])).encode("utf-8", "surrogateescape")
 
 
 def is_sorted(document: Document) -> bool:
@@ -58,17 +57,25 @@ def insert_at(document: Document, index: int, item: Item) -> Document:
     ending = _ending_at(items, index)
     above = items[index - 1] if index else None
     below = items[index] if index < len(items) else None
-    blank = Item("blank", (ending,))
-    spaced = document.form == "yaml" and item.waiver is not None and _is_spaced(items)
-    new = [fit(item, ending)]
-    last_comment = above is not None and above.kind == "comment" and below is None
-    if last_comment or (above and above.kind != "blank" and (item.kind == "comment" or (spaced and above.waiver))):
-        new.insert(0, blank)
-    elif below and below.waiver and spaced:
-        new.append(blank)
-    if item.kind == "comment" and below and below.kind != "blank":
-        new.append(blank)
-    return document.with_items(items[:index] + new + items[index:])
+    before, after = _parted(document, item, above, below)
+    blank = [Item("blank", (ending,))]
+    return document.with_items(
+        [*items[:index], *blank * before, fit(item, ending), *blank * after, *items[index:]]
+    )
+
+
+def _parted(document: Document, item: Item, above: Item | None, below: Item | None) -> tuple[bool, bool]:
+    """Whether a new item wants a blank line before it, and one after it; `remove` takes the same one away."""
+    free_above, free_below = (near is None or near.kind == "blank" for near in (above, below))
+    if item.kind == "comment":
+        return not free_above, not free_below
+    if above and above.kind == "comment" and free_below:
+        return True, False
+    if document.form == "text" or not item.waiver or not _is_spaced(document.items):
+        return False, False
+    if above and above.waiver:
+        return free_below, False
+    return False, free_above and below is not None and below.waiver is not None
 
 
 def fit(item: Item, ending: bytes) -> Item:

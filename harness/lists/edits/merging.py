@@ -39,7 +39,7 @@ class Merged(NamedTuple):
 
 class _Version(NamedTuple):
     items: tuple[Item, ...]
-    said: tuple[Said, ...]
+    said: frozenset[Said]
 
 
 def merge(base: Document, ours: Document, theirs: Document) -> Merged:
@@ -50,7 +50,7 @@ def merge(base: Document, ours: Document, theirs: Document) -> Merged:
         versions = []
         for document, keyed in sides:
             items = tuple(keyed.get(key, ()))
-            versions.append(_Version(items, tuple(said(item, document) for item in items)))
+            versions.append(_Version(items, frozenset(said(item, document) for item in items)))
         plan.decide(key, *versions)
     return Merged(plan.result().data, tuple(plan.conflicts))
 
@@ -84,24 +84,22 @@ class _Plan:
     def decide(self, key: Key, base: _Version, ours: _Version, theirs: _Version) -> None:
         if theirs.said in (ours.said, base.said):
             return
-        if ours.said == base.said:
-            self.take(key, ours.items, [self.as_ours(item) for item in theirs.items])
-        elif key[0] == "waiver":
-            blended = self.blend(base, ours, theirs)
-            if blended:
-                self.take(key, ours.items, [blended])
-            else:
-                self.clash(key, base, ours, theirs)
-
-    def take(self, key: Key, old: Sequence[Item], new: list[Item]) -> None:
-        if old:
-            for item in old:
-                self.instead[id(item)] = []
-            self.instead[id(old[0])] = new
-        elif key[0] == "waiver":
-            self.new += [(sort_key(item, self.ours.form), item) for item in new]
+        if key[0] != "waiver":  # of a comment or an unread line there is nothing to change: it is there or not
+            self.instead |= {id(item): [] for item in ours.items}
+            self.new_other += [self.as_ours(item) for item in theirs.items[:1]]
+        elif ours.said == base.said:
+            self.take(ours.items, [self.as_ours(item) for item in theirs.items])
+        elif blended := self.blend(base, ours, theirs):
+            self.take(ours.items, [blended])
         else:
-            self.new_other += new
+            self.clash(key, base, ours, theirs)
+
+    def take(self, old: Sequence[Item], new: list[Item]) -> None:
+        if old:
+            self.instead |= {id(item): [] for item in old}
+            self.instead[id(old[0])] = new
+        else:
+            self.new += [(sort_key(item, self.ours.form), item) for item in new]
 
     def blend(self, base: _Version, ours: _Version, theirs: _Version) -> Item | None:
         """One side changed the line and the other the comments above it: both changes."""
@@ -123,9 +121,9 @@ class _Plan:
         lines = [b"<<<<<<< ours" + ending, *(item.data for item in ours.items), b"=======" + ending]
         conflict = Item("other", (*lines, *shown, b">>>>>>> theirs" + ending))
         if ours.items:
-            self.take(key, ours.items, [conflict])
+            self.take(ours.items, [conflict])
         else:
-            self.new.append((theirs.said[0].line, conflict))
+            self.new.append((sort_key(theirs.items[0], self.ours.form), conflict))
 
     def as_ours(self, item: Item) -> Item:
         """An item of THEIRS with the indentation of OURS."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from harness.lists.edits.document import Item, ending_of
+from harness.lists.edits.document import Item, ending_of, text_of
 from harness.lists.source import Source, readable
 from harness.lists.words import cut
 
@@ -43,7 +43,7 @@ def normal_item(item: Item, form: str) -> Item:
         return item
     if form == "text":
         line = item.lines[0]
-        text = normal_line(line.decode("utf-8", "surrogateescape"))
+        text = normal_line(text_of(line))
         lines: tuple[bytes, ...] = (text.encode("utf-8", "surrogateescape") + ending_of(line),)
     else:
         lines = tuple(_normal_yaml_line(line) for line in stripped(item.lines))
@@ -59,14 +59,12 @@ def stripped(lines: Iterable[bytes]) -> tuple[bytes, ...]:
 
 
 def _normal_yaml_line(line: bytes) -> bytes:
-    ending = ending_of(line)
-    text = line.removesuffix(ending).decode("utf-8", "surrogateescape")
-    found = _PLAIN_FIELD.fullmatch(text)
+    found = _PLAIN_FIELD.fullmatch(text_of(line))
     if not found:
         return line
     # Markers alone are read as those of some test.
     value = normal_line(found[3]) if found[2] == "test" else normal_line(f"x {found[3]}").removeprefix("x ")
-    return (found[1] + value).encode("utf-8", "surrogateescape") + ending
+    return (found[1] + value).encode("utf-8", "surrogateescape") + ending_of(line)
 
 
 def _says_the_same(item: Item, lines: tuple[bytes, ...]) -> bool:

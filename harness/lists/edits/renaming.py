@@ -14,7 +14,7 @@ from harness.lists.edits.writing import Rewrite
 from harness.lists.lines import parse_entry
 from harness.lists.model import Line, Problem, Token
 from harness.lists.nodeid import NodeId, normalized, scopes
-from harness.lists.source import Source, read_source
+from harness.lists.source import Source
 
 __all__ = ["Renamed", "Renaming", "list_files", "rename_in"]
 
@@ -73,20 +73,19 @@ def list_files(paths: Iterable[str]) -> Iterator[str]:
                 yield str(file)
 
 
-def rename_in(file: str, renaming: Renaming) -> Renamed:
+def rename_in(source: Source, renaming: Renaming) -> Renamed:
     """What renaming does to one file; nothing is written.
 
     A waiver file, by its name `waives...`, stays sorted if it was. Raises UsageError when a name cannot be
     rewritten where it stands, or when a waiver of the new name is there already.
     """
-    source = read_source(file)
     document, lines, problems = _read(source)
     names = [(t, new) for line in lines for t in line.targets if (new := renaming.apply(t.text)) != t.text]
     unread = tuple(p for p in problems if p.severity == "error" and _mentions(source, p, renaming))
     if not names:
         return Renamed(Rewrite(source, source.data), (), unread)
     data = _replaced(source, names)
-    after, lines_after, _ = _read(Source.of(data, file))
+    after, lines_after, _ = _read(Source.of(data, source.file))
     expected = [[renaming.apply(t.text) for t in line.targets] for line in lines]
     if [[t.text for t in line.targets] for line in lines_after] != expected:
         raise UsageError("the new name would be read otherwise there; quote the entry first", names[0][0].place)

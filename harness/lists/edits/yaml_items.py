@@ -23,7 +23,7 @@ def yaml_spans(source: Source) -> tuple[list[Span], int, tuple[Problem, ...]]:
     Raises UsageError when the file is no list in block style, one `- ` a waiver.
     """
     root, lines, problems = read_nodes(source)
-    if root is None:
+    if root is None or (isinstance(root, ScalarNode) and not root.text):
         broken = next((p for p in problems if p.severity == "error"), None)
         if broken:
             raise UsageError(f"{broken.message}; repair it, then edit", broken.place)

@@ -77,4 +77,5 @@ def _missing(file: TestFile, names: tuple[str, ...]) -> Resolution:
             return Resolution(Status.OPEN if file.open else Status.MISSING, Kind.CLASS, chain, file.open)
         if chain in file.open_classes:
             return Resolution(Status.OPEN, Kind.TEST, "::".join(names), file.open_classes[chain])
-    return Resolution(Status.OPEN if file.open else Status.MISSING, Kind.TEST, "::".join(names), file.open)
+    kind = Kind.CLASS if names[-1].startswith("Test") else Kind.TEST
+    return Resolution(Status.OPEN if file.open else Status.MISSING, kind, "::".join(names), file.open)

@@ -122,6 +122,8 @@ class _Scanner:
         if node.value is not None:
             self.effect(node.value)
         for target in targets:
+            if not isinstance(target, ast.Name):
+                self.effect(target)
             for part in ast.walk(target):
                 if isinstance(part, ast.Name):
                     self.bind(part.id, node.value if part is target else None)

@@ -105,6 +105,29 @@ def test_dspark_drafts_see_the_window_and_all_of_a_history_that_fits_in_it(promp
     assert (state.confidence == pytest.approx(whole, abs=1e-11)) == fits
 
 
+@pytest.mark.parametrize("prompt_len", range(1, 12))
+def test_dflash_drafts_see_all_of_the_history_and_no_rejected_row(prompt_len: int) -> None:
+    engine, naive = open_engine(config_of("dflash")), naive_of("dflash")
+    engine.admit("r0", prompt_len, ())
+    for _ in range(2):
+        engine.step(None, None)
+        state = engine.last.requests["r0"]
+        known = greedy_of("r0", prompt_len)[: state.position + 1]
+        assert list(state.drafts) == naive.dflash(known, 3).argmax(-1).tolist()
+
+
+@pytest.mark.parametrize("worker", ["dflash", "dspark"])
+def test_a_request_in_a_used_slot_drafts_as_in_a_fresh_one(worker: str) -> None:
+    fresh, used = open_engine(config_of(worker, seats=1)), open_engine(config_of(worker, seats=1))
+    used.admit("earlier", 9, ())
+    used.step(None, None)
+    used.finish("earlier")
+    for engine in (fresh, used):
+        engine.admit("r0", 4, ())
+        engine.step(None, None)
+    assert used.last.requests == fresh.last.requests
+
+
 def test_a_draft_as_long_as_the_window_is_rejected() -> None:
     with pytest.raises(ValueError, match="draft_len 8 must be below the window, 8"):
         open_engine(config_of("dspark", draft_len=8))

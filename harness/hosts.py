@@ -46,11 +46,10 @@ class Job:
         """Note a reply; return whether the run goes on. What comes after a stop is not looked at."""
         if self.stopped:
             return False
-        if reply.end is not None:
-            self.end = reply.end
-        self.layout = reply.layout or self.layout
-        self.description = reply.description or self.description
-        self.opened = bool(reply.opened) or self.opened
+        for name in ("end", "layout", "description", "opened"):
+            value = getattr(reply, name)
+            if value is not None:
+                setattr(self, name, value)
         if reply.snapshot is None:
             return True
         assert self.trace is not None
@@ -214,6 +213,11 @@ class Host:
             self.deadline = time.monotonic() + 10.0  # the zygote now says that the case is gone
             return False
         return self._lost()
+
+    def abandon(self) -> None:
+        """Give up a job that is still running; this host is not used again."""
+        if self.job is not None:
+            self.job, self.dead = None, True
 
     def close(self) -> None:
         """End the process and whatever it started."""

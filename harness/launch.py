@@ -24,6 +24,8 @@ __all__ = ["ISOLATIONS", "Launcher", "Run", "default_jobs"]
 
 ISOLATIONS = ("fork", "reuse", "none")
 
+_OPENING = -1  # an operation's index for what happens before the first one
+
 # Judges a snapshot as soon as it is there; what it returns stops the run unless it is to go on.
 Watch = Callable[[Snapshot], Sequence[Violation]]
 
@@ -119,6 +121,8 @@ class Launcher:
         jobs = [self._job(index, run) for index, run in enumerate(listed)]
         for job in self._drive(jobs):
             assert job.trace is not None
+            if job.trace.outcome is Outcome.ERROR and job.trace.at == _OPENING:
+                raise LaunchError(f"target {self.target} cannot be opened: {job.failure()}")
             yield job.index, job.trace
 
     def _job(self, index: int, run: Run) -> Job:
@@ -164,6 +168,13 @@ class Launcher:
             yield from map(InlineHost().run, jobs)
             return
         waiting = list(reversed(jobs))
+        try:
+            yield from self._multiplex(waiting)
+        finally:
+            for host in self._hosts:
+                host.abandon()  # only where an error or the caller cut the loop short
+
+    def _multiplex(self, waiting: list[Job]) -> Iterator[Job]:
         with selectors.DefaultSelector() as selector:
             while waiting or any(host.job for host in self._hosts):
                 self._start(waiting)

@@ -36,8 +36,8 @@ def launch_options(command: F) -> F:
 
 def launcher_for(target: str, source: str, device: str, isolation: str | None) -> Launcher:
     """Return a launcher for options that a person gave. Raises `UsageError` for what cannot be meant."""
-    if target not in TARGETS:
-        raise UsageError(f"--target {target}: unknown; there are {', '.join(TARGETS)}")
+    if target not in TARGETS and ":" not in target:
+        raise UsageError(f"--target {target}: unknown; there are {', '.join(TARGETS)}, or package.module:Class")
     kind = device.partition(":")[0]
     if kind not in ("cpu", "cuda"):
         raise UsageError(f"--device {device}: expected cpu, cuda or cuda:N")

@@ -8,12 +8,12 @@ from harness.targets.base import Session, Target, UnsupportedError
 
 __all__ = ["TARGETS", "Session", "Target", "UnsupportedError", "load_target"]
 
-# name -> module:attribute
+# name -> module:attribute. Any other target is named by its own module:attribute.
 TARGETS: dict[str, str] = {"embedded": "harness.targets.embedded:EmbeddedTarget"}
 
 
 def load_target(name: str) -> Target:
-    """Import the target `name`, which must be one of `TARGETS`."""
-    module, _, attribute = TARGETS[name].partition(":")
+    """Import the target `name`: one of `TARGETS`, or `package.module:Class`."""
+    module, _, attribute = TARGETS.get(name, name).partition(":")
     target: Target = getattr(importlib.import_module(module), attribute)()
     return target

@@ -1,9 +1,25 @@
-"""The editing commands of `harness waives`; each imports what it needs when it runs."""
+"""The editing commands of `harness waives`, each imported at its first use."""
 
 from __future__ import annotations
 
-from harness.cli._waives_change import add, fmt, remove, rename
-from harness.cli._waives_compare import diff, merge
-from harness.cli._waives_prune import prune
+import importlib
 
-__all__ = ["add", "diff", "fmt", "merge", "prune", "remove", "rename"]
+import click
+
+_HOMES = {
+    "add": "_waives_change",
+    "diff": "_waives_compare",
+    "fmt": "_waives_change",
+    "merge": "_waives_compare",
+    "prune": "_waives_prune",
+    "remove": "_waives_change",
+    "rename": "_waives_change",
+}
+
+
+def __getattr__(name: str) -> click.Command:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    command = getattr(importlib.import_module(f"harness.cli.{_HOMES[name]}"), name)
+    assert isinstance(command, click.Command)
+    return command

@@ -15,6 +15,7 @@ from harness.lists.lines import parse_entry
 from harness.lists.model import Line, Problem, Token
 from harness.lists.nodeid import NodeId, normalized, scopes
 from harness.lists.source import Source
+from harness.lists.upstream import read_upstream
 
 __all__ = ["Renamed", "Renaming", "list_files", "rename_in"]
 
@@ -32,6 +33,9 @@ class Renaming(NamedTuple):
             entry, _ = parse_entry(name, Place("", 0, 1))
             if entry is None or entry.has_arguments or [t.text for t in entry.targets] != [name]:
                 raise UsageError(f"'{name}' is no name of a test, file or folder")
+        reading = read_upstream(f"{new} SKIP")
+        if reading is None or reading.name != new:
+            raise UsageError(f"upstream would read '{new}' otherwise; leave '#' and markers out of it")
         before, after = NodeId.of(normalized(old)), NodeId.of(normalized(new))
         if (not before.names, _is_file(before)) != (not after.names, _is_file(after)):
             raise UsageError(f"'{old}' and '{new}' are of two kinds; give two tests, two files or two folders")

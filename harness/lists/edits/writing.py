@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -84,8 +84,8 @@ def _stage(rewrite: Rewrite, data: bytes) -> _Staged:
     status = target.stat()
     if not stat.S_ISREG(status.st_mode) or not os.access(target, os.W_OK):
         raise UsageError("is no file that may be written; check its permissions", Place(rewrite.source.file))
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    temporary = Path(name)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{time.monotonic_ns()}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)

@@ -85,7 +85,7 @@ text-after-marker error
     Expected another marker or `# comment`.
 too-many error
     more findings than a person can read
-    The first 50,000 are shown. The file is hardly a list.
+    The first 10,000 are shown. The file is hardly a list.
 unknown-field error
     a field of a reason that seems misspelt
     The fields are `bug`, `owner` and `until`.

@@ -20,7 +20,7 @@ from harness.lists.text import WaiverFile
 
 __all__ = ["MAX_FINDINGS", "check_waivers", "in_order"]
 
-MAX_FINDINGS = 50_000
+MAX_FINDINGS = 10_000
 
 
 def check_waivers(file: WaiverFile, against: Against) -> list[Finding]:

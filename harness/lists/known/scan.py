@@ -15,7 +15,7 @@ __all__ = ["Definition", "FunctionNode", "Import", "Module", "dotted", "is_file"
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Definition: TypeAlias = FunctionNode | ast.ClassDef
 
-_MAX_BYTES = 4 * 1024 * 1024
+_MAX_BYTES = 768 * 1024  # of which the tree takes 100 MB; the largest test files there are have 300 kB
 _DYNAMIC = ("exec", "globals", "setattr", "vars")
 
 
@@ -49,11 +49,7 @@ def scan(path: Path, root: Path) -> Module:
     """Parse a file below a root. What cannot be read or parsed is an open module, never an error."""
     module = Module(path, root)
     try:
-        with path.open("rb") as stream:
-            data = stream.read(_MAX_BYTES + 1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the file's own escapes are no news to who checks a list
-            tree = ast.parse(data[: _MAX_BYTES + 1])
+        tree = _tree(path)
     except SyntaxError as error:
         module.open = f"{path.name} has a syntax error in line {error.lineno}"
     except (OSError, ValueError, RecursionError, MemoryError):
@@ -61,6 +57,18 @@ def scan(path: Path, root: Path) -> Module:
     else:
         _Scanner(module).block(tree.body)
     return module
+
+
+def _tree(path: Path) -> ast.Module:
+    with path.open("rb") as stream:
+        data = stream.read(_MAX_BYTES + 1)
+    if len(data) > _MAX_BYTES:
+        raise ValueError(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the file's own escapes are no news to who checks a list
+        tree = ast.parse(data)
+    _drop_bodies(tree)
+    return tree
 
 
 def members(node: ast.ClassDef, module: Module) -> Module:
@@ -82,6 +90,17 @@ def dotted(node: ast.expr) -> str:
         parts.append(node.attr)
         node = node.value
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def _drop_bodies(node: ast.AST) -> None:
+    """Forget what functions do: it is most of a tree, and no name depends on it."""
+    waiting = [node]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, FunctionNode):
+            inner.body = []
+        elif isinstance(inner, (ast.stmt, ast.Module, ast.ExceptHandler)):
+            waiting += ast.iter_child_nodes(inner)
 
 
 class _Scanner:

@@ -66,6 +66,7 @@ class Pool:
 
     dummy   the row of padding and warm-up, None where the engine has no such row (a sentinel then).
     owners  request -> row. `retiring` rows belong to finished requests and are not free yet.
+    dummy_position  context tokens that the dummy row is said to hold, None where nobody counts them.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Pool:
     owners: dict[str, int]
     free: tuple[int, ...]
     retiring: tuple[int, ...] = ()
+    dummy_position: int | None = None
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,10 @@ class RequestState:
     position  tokens committed to its context; the newest one, its anchor, is not consumed yet.
     emitted   tokens that this operation added, `accepted` of them having been drafted.
     drafts    the proposal for the next step; `confidence` its chance of acceptance, where a worker says.
+    context_lost  the target declared that the drafter no longer has the whole context (a request absent from a
+              batch, where that costs it its slot): drafts need not be those of the request alone any more.
+    context   the worker's own count of the request's context tokens; visible: how many of them its next draft
+              attends to. None where the worker does not say, or did not meet the request yet.
     """
 
     position: int
@@ -105,6 +111,9 @@ class RequestState:
     accepted: int
     drafts: tuple[int, ...]
     confidence: tuple[float, ...] = ()
+    context_lost: bool = False
+    context: int | None = None
+    visible: int | None = None
 
 
 class EventKind(enum.Enum):

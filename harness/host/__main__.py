@@ -80,6 +80,21 @@ def _serve(line: bytes, channel: _Channel) -> bool:
     return serve_request(request, emit)
 
 
+def _preload(line: bytes) -> None:
+    """Import in the zygote what its forks would each import again. What goes wrong, each of them says itself."""
+    import json
+
+    from harness.targets import load_target
+    from harness.targets.base import Sourced
+
+    request = json.loads(line)
+    target = load_target(request["target"])
+    if request["source"] and isinstance(target, Sourced):
+        with contextlib.suppress(Exception):
+            target.preload(request["source"])
+        gc.freeze()
+
+
 class _Zygote:
     """Forks a process for each request and waits for it, or for the end of the harness.
 
@@ -96,6 +111,7 @@ class _Zygote:
 
     def run(self, line: bytes) -> None:
         """Serve one request in a fork and report how that process ended."""
+        _preload(line)
         zygote = os.getpid()
         pid = os.fork()
         if pid == 0:

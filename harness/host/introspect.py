@@ -6,11 +6,11 @@ Sizes that coincide make a single look ambiguous; growth does not lie.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from harness.protocol import Layout
 from harness.scenario import Config, Warmup
-from harness.targets import Target
+from harness.targets import Target, UnsupportedError
 from harness.targets.base import OpenOptions
 
 __all__ = ["find_layout"]
@@ -21,34 +21,65 @@ _SEATS, _ROWS = 6, 4  # apart, so that a narrowing to the batch would show as a 
 def find_layout(target: Target, config: Config, options: OpenOptions) -> dict[str, Layout]:
     """Return the layout of every persistent tensor by name; capacities of `config` are replaced.
 
-    The target is opened without its seeded faults: a pool sized from the wrong field does not grow.
+    The target is opened without its seeded faults: a pool sized from the wrong field does not grow. A tree
+    may have that very fault: a tensor that a pool addresses and that grows as the pool itself does is
+    slot-indexed, even if both grow with the wrong capacity. Empty if the target raises while it warms up:
+    the runs show that again, with its operation.
     """
     options = replace(options, faults=())
     base = replace(config, num_seq_slots=_SEATS, max_num_requests=_ROWS, buckets=())
-    plain = _shapes(target, base, options)
-    by_slot = _shapes(target, replace(base, num_seq_slots=_SEATS + 1), options)
-    by_row = _shapes(target, replace(base, max_num_requests=_ROWS + 1), options)
-    return {name: _layout(shape, by_slot.get(name, ()), by_row.get(name, ())) for name, shape in plain.items()}
+    try:
+        plain = _look(target, base, options)
+        by_slot = _look(target, replace(base, num_seq_slots=_SEATS + 1), options)
+        by_row = _look(target, replace(base, max_num_requests=_ROWS + 1), options)
+    except _RaisedError:
+        return {}
+    return {name: _layout(name, plain, by_slot, by_row) for name in plain.shapes}
 
 
-def _shapes(target: Target, config: Config, options: OpenOptions) -> dict[str, tuple[int, ...]]:
+class _RaisedError(Exception):
+    """The target raised in its warm-up."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """One opening: the shape of each tensor, the pool that addresses it, and the capacity of each pool."""
+
+    shapes: dict[str, tuple[int, ...]]
+    pools: dict[str, str]
+    capacities: dict[str, int]
+
+
+def _look(target: Target, config: Config, options: OpenOptions) -> _Look:
     session = target.open(config, options)
     try:
         session.apply(Warmup())  # lazily allocated buffers stand after the first draft
-        return {name: tuple(item.tensor.shape) for name, item in session.inspect().tensors.items()}
+        seen = session.inspect()
+    except UnsupportedError:
+        raise
+    except Exception as error:
+        raise _RaisedError from error
     finally:
         session.close()
+    return _Look(
+        {name: tuple(item.tensor.shape) for name, item in seen.tensors.items()},
+        {name: item.pool for name, item in seen.tensors.items()},
+        {pool.name: pool.capacity for pool in seen.pools},
+    )
 
 
-def _layout(plain: tuple[int, ...], by_slot: tuple[int, ...], by_row: tuple[int, ...]) -> Layout:
-    if not len(plain) == len(by_slot) == len(by_row):
+def _layout(name: str, plain: _Look, by_slot: _Look, by_row: _Look) -> Layout:
+    shapes = [look.shapes.get(name, ()) for look in (plain, by_slot, by_row)]
+    if len({len(shape) for shape in shapes}) > 1:
         return Layout("unclassified")
-    slot_growth = _growth(plain, by_slot)
-    row_growth = _growth(plain, by_row)
+    slot_growth, row_growth = _growth(shapes[0], shapes[1]), _growth(shapes[0], shapes[2])
     if len(slot_growth) == 1 and not row_growth:
-        return _placed("slot", plain, slot_growth[0], _SEATS)
+        return _placed("slot", shapes[0], slot_growth[0], _SEATS)
     if len(row_growth) == 1 and not slot_growth:
-        return _placed("batch", plain, row_growth[0], _ROWS)
+        capacities = [look.capacities.get(plain.pools[name]) for look in (plain, by_slot, by_row)]
+        if capacities == [_ROWS, _ROWS, _ROWS + 1]:
+            return _placed("slot", shapes[0], row_growth[0], _ROWS)
+        return _placed("batch", shapes[0], row_growth[0], _ROWS)
     return Layout("unclassified" if slot_growth or row_growth else "fixed")
 
 

@@ -54,8 +54,14 @@ class CanaryProbe:
                 if name not in self._patterns:
                     ((self._patterns[name],),) = row_digests([torch.full_like(rows[:1], _PATTERN)])
 
-    def findings(self, digests: Mapping[str, tuple[int, ...]], operation: int) -> list[Violation]:
-        """Return a violation for each filled row that changed, by the digests taken after the step."""
+    def findings(
+        self, seen: Inspection, digests: Mapping[str, tuple[int, ...]], operation: int
+    ) -> list[Violation]:
+        """Return a violation for each filled row that changed, by the digests taken after the step.
+
+        A row that somebody got during the step is his to write.
+        """
+        given = {pool.name: {*pool.owners.values(), *pool.retiring} for pool in seen.pools}
         return [
             Violation(
                 "I-SCRATCH", "canary", f"row {row} of {name} belongs to nobody and was written",
@@ -63,6 +69,7 @@ class CanaryProbe:
             )
             for name, rows in self._filled.items()
             for row in rows
+            if row not in given.get(seen.tensors[name].pool, ())
             if digests[name][row] != self._patterns[name]
         ]  # fmt: skip
 

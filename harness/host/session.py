@@ -7,14 +7,15 @@ from collections.abc import Callable
 
 import torch
 
+from harness.errors import HarnessError
 from harness.host.graphs import capture_for
 from harness.host.introspect import find_layout
 from harness.host.observe import Observer
 from harness.host.probes import CanaryProbe, poison_graph_inputs
-from harness.protocol import End, Reply, Request, changes
+from harness.protocol import Description, End, Reply, Request, changes
 from harness.scenario import Scenario, Step
-from harness.targets import Session, UnsupportedError, load_target
-from harness.targets.base import OpenOptions
+from harness.targets import Session, Target, UnsupportedError, load_target
+from harness.targets.base import OpenOptions, Sourced
 from harness.trace import Outcome, Snapshot
 
 __all__ = ["serve_request"]
@@ -32,16 +33,32 @@ def serve_request(request: Request, emit: Emit) -> bool:
         return True
     target = load_target(request.target)
     if request.kind == "describe":
-        emit(Reply(description=target.describe()))
+        _answer(lambda: Reply(description=_describe(target, request.source)), emit)
         return True
     assert request.scenario is not None
+    config = request.scenario.config
     options = OpenOptions(request.device, capture_for(request.device), request.faults, request.source)
     if request.kind == "layout":
-        emit(Reply(layout=find_layout(target, request.scenario.config, options)))
+        _answer(lambda: Reply(layout=find_layout(target, config, options)), emit)
         return True
     end = _run(request, request.scenario, lambda: target.open(request.scenario.config, options), emit)  # type: ignore[union-attr]  # asserted above
     emit(Reply(end=end))
     return not end.stuck
+
+
+def _describe(target: Target, source: str) -> Description:
+    return target.describe_source(source) if source and isinstance(target, Sourced) else target.describe()
+
+
+def _answer(question: Callable[[], Reply], emit: Emit) -> None:
+    """Emit the answer, or why there is none."""
+    try:
+        reply = question()
+    except UnsupportedError as reason:
+        reply = Reply(end=End(Outcome.UNSUPPORTED, -1, str(reason)))
+    except Exception as error:
+        reply = Reply(end=_failure(error, -1, ""))
+    emit(reply)
 
 
 def _run(request: Request, scenario: Scenario, open_session: Callable[[], Session], emit: Emit) -> End:
@@ -69,6 +86,8 @@ def _run(request: Request, scenario: Scenario, open_session: Callable[[], Sessio
 
 
 def _failure(error: Exception, at: int, device: str) -> End:
+    if isinstance(error, HarnessError):
+        return End(Outcome.ERROR, at, str(error), device)  # written for people: it names its place itself
     detail = f"{type(error).__name__}: {error}".splitlines()[0]
     frame = traceback.extract_tb(error.__traceback__)[-1]
     detail += f" [{'/'.join(frame.filename.rsplit('/', 3)[1:])}:{frame.lineno}]"
@@ -104,7 +123,7 @@ class _Watch:
         digests = self._observer.digests(seen)
         findings = []
         if self._canary is not None and self._filled:
-            findings = self._canary.findings(digests, operation)
+            findings = self._canary.findings(seen, digests, operation)
             self._filled = False
         now = self._observer.snapshot(operation, seen, digests, findings)
         self._last, last = now, self._last

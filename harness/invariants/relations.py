@@ -48,7 +48,7 @@ def _operations(trace: Trace, request: str) -> Iterator[int]:
 
 
 def _difference(wanted: RequestState | None, seen: RequestState) -> tuple[str, str, str] | None:
-    if wanted is None:
+    if wanted is None or wanted.context_lost or seen.context_lost:
         return None
     if wanted.drafts != seen.drafts:
         return "drafts", str(list(wanted.drafts)), str(list(seen.drafts))

@@ -9,7 +9,10 @@ from harness.targets.base import Session, Target, UnsupportedError
 __all__ = ["TARGETS", "Session", "Target", "UnsupportedError", "load_target"]
 
 # name -> module:attribute. Any other target is named by its own module:attribute.
-TARGETS: dict[str, str] = {"embedded": "harness.targets.embedded:EmbeddedTarget"}
+TARGETS: dict[str, str] = {
+    "embedded": "harness.targets.embedded:EmbeddedTarget",
+    "tensorrt_llm": "harness.targets.tensorrt_llm:TensorRTLLMTarget",
+}
 
 
 def load_target(name: str) -> Target:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.protocol import Description
 from harness.scenario import Config, Operation
@@ -24,6 +24,7 @@ __all__ = [
     "OpenOptions",
     "PersistentTensor",
     "Session",
+    "Sourced",
     "Target",
     "UnsupportedError",
 ]
@@ -101,6 +102,17 @@ class Session(Protocol):
 
     def close(self) -> None:
         """Give everything back that the session holds."""
+
+
+@runtime_checkable
+class Sourced(Protocol):
+    """A target whose code is somewhere else than the harness, and was not imported with it."""
+
+    def describe_source(self, source: str) -> Description:
+        """Say what is at `source`. Raises `LaunchError` where nothing can be launched."""
+
+    def preload(self, source: str) -> None:
+        """Import what every case would import again. It must start no thread and compute nothing."""
 
 
 class Target(Protocol):

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness.codec import decode, dumps
 from harness.protocol import Description, End, Layout, Reply, Request, with_changes
@@ -21,6 +22,12 @@ from harness.trace import Outcome, Snapshot, Trace, Violation
 __all__ = ["Host", "InlineHost", "Job"]
 
 _START_LIMIT = 120.0  # seconds for the interpreter and torch, on top of the first operation's own limit
+# The host runs this very package, whatever folder named `harness` the current directory may hold; a target of
+# the user's own may be there.
+_BOOT = (
+    "import os, runpy, sys; sys.path[0] = sys.argv.pop(1); sys.path.append(os.getcwd()); "
+    "runpy.run_module('harness.host', run_name='__main__', alter_sys=True)"
+)
 _LOG_TAIL = 4000  # characters of a dead host's output that go into the trace
 
 
@@ -125,15 +132,8 @@ class Host:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
         self.socket, theirs = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
-        command = [
-            sys.executable,
-            "-m",
-            "harness.host",
-            str(theirs.fileno()),
-            str(lifeline),
-            mode,
-            str(os.getpid()),
-        ]
+        root = str(Path(__file__).parents[1])
+        command = [sys.executable, "-c", _BOOT, root, str(theirs.fileno()), str(lifeline), mode, str(os.getpid())]
         self._process = subprocess.Popen(  # noqa: S603  # our own module, no shell
             command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
             pass_fds=(theirs.fileno(), lifeline), start_new_session=True,

@@ -10,7 +10,7 @@ from harness.trace import Outcome, Violation
 __all__ = ["FIRST_DRAFTERS", "Case", "CaseResult", "LeftAlone"]
 
 FIRST_DRAFTERS = {
-    "eager": "an ordinary eager forward, the engine's warm-up, drafts first",
+    "eager": "the engine's warm-up, an ordinary eager forward, drafts first",
     "bucket": "the first captured bucket drafts first",
 }
 

@@ -78,13 +78,14 @@ def _words(results: Sequence[CaseResult]) -> str:
                 f"  {'':<10}  (here num_seq_slots {config.num_seq_slots or 'unset'}, max_num_requests "
                 f"{config.max_num_requests}, buckets {buckets})"
             )
-    lines += [f"  first {first:<6} {meaning}" for first, meaning in FIRST_DRAFTERS.items()]
+    lines += [f"  first drafter {first:<6}  {meaning}" for first, meaning in FIRST_DRAFTERS.items()]
     words = {result.word for result in results}
     meanings = {
         "ok": "every invariant holds",
         "FAIL": "an invariant is broken, and left alone the engine itself raises before long",
         "silent": "an invariant is broken, and left alone the engine raises nothing and logs nothing as long as "
-        "its requests fit the largest captured bucket: only an invariant can see it",
+        "its requests fit the largest captured bucket: only an invariant can see it. Engines capture the "
+        "largest bucket first, so this is what production meets",
         "error": "the worker raised in a legal scenario",
         "crash": "the process died",
         "hang": "an operation did not end",
@@ -105,7 +106,8 @@ def _group(signature: str, group: Sequence[CaseResult]) -> str:
         head += f", {confirmed[first.confirmed]}"
     lines = [head, *_example("first", first)]
     loud = next((result for result in group if result.word == "FAIL"), None)
-    silent = next((result for result in group if result.silent), None)
+    silent = next((result for result in group if result.silent and result.case.regime == "production"), None)
+    silent = silent or next((result for result in group if result.silent), None)
     if loud is not None and loud.left_alone is not None:
         lines += _left_alone("FAIL", loud)
     if silent is not None and silent.left_alone is not None:

@@ -42,7 +42,9 @@ def _matrix(worker: str, results: Sequence[CaseResult]) -> Matrix:
     inside = [result for result in results if result.case.regime in REGIMES]
     cells = {(r.case.first, r.case.regime, r.case.order): r.word for r in inside}
     present = {(first, regime) for first, regime, _ in cells}
-    columns = tuple((first, regime) for first in FIRST_DRAFTERS for regime in REGIMES if (first, regime) in present)
+    columns = tuple(
+        (first, regime) for first in FIRST_DRAFTERS for regime in REGIMES if (first, regime) in present
+    )
     rows = tuple(
         (">".join(map(str, order)), tuple(cells.get((*column, order), "") for column in columns))
         for order in dict.fromkeys(result.case.order for result in inside)

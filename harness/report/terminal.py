@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from harness.orders import REGIMES
 from harness.report.matrix import Matrix, failure_groups, matrices
+from harness.trace import Violation
 from harness.verdicts import FIRST_DRAFTERS, CaseResult
 
 __all__ = ["Paint", "plain", "render_results", "safe"]
@@ -14,6 +15,7 @@ __all__ = ["Paint", "plain", "render_results", "safe"]
 Paint = Callable[[str, str], str]  # (text, colour) -> text
 
 _WIDTH = 80
+_SHOWN = 6  # violations of one case that are told in full
 _COLOURS = {"ok": "green", "silent": "magenta", "n/a": "bright_black"}
 
 
@@ -73,12 +75,10 @@ def _words(results: Sequence[CaseResult]) -> str:
         if regime in seen:
             config = seen[regime]
             buckets = ",".join(map(str, config.buckets))
-            lines.append(f"  {regime:<10}  {meaning}")
-            lines.append(
-                f"  {'':<10}  (here num_seq_slots {config.num_seq_slots or 'unset'}, max_num_requests "
-                f"{config.max_num_requests}, buckets {buckets})"
-            )
-    lines += [f"  first drafter {first:<6}  {meaning}" for first, meaning in FIRST_DRAFTERS.items()]
+            here = f"(here {config.num_seq_slots or 'unset'}, {config.max_num_requests} and buckets {buckets})"
+            lines += _entry(f"{regime:<10}", f"{meaning} {here}")
+    for first, meaning in FIRST_DRAFTERS.items():
+        lines += _entry(f"{first:<10}", f"as the first drafter: {meaning}")
     words = {result.word for result in results}
     meanings = {
         "ok": "every invariant holds",
@@ -94,8 +94,12 @@ def _words(results: Sequence[CaseResult]) -> str:
     lines.append("The cells:")
     for word, meaning in meanings.items():
         if word in words:
-            lines += textwrap.wrap(meaning, _WIDTH, initial_indent=f"  {word:<7} ", subsequent_indent=" " * 10)
+            lines += _entry(f"{word:<10}", meaning)
     return "\n".join(lines)
+
+
+def _entry(name: str, meaning: str) -> list[str]:
+    return textwrap.wrap(meaning, _WIDTH, initial_indent=f"  {name}  ", subsequent_indent=" " * (len(name) + 4))
 
 
 def _group(signature: str, group: Sequence[CaseResult]) -> str:
@@ -121,19 +125,25 @@ def _example(title: str, result: CaseResult) -> list[str]:
     if not result.violations:
         text = [f"  {title}: {where}", f"    {result.where}: {safe(result.detail)}"]
         return [line for item in text for line in textwrap.wrap(item, _WIDTH, subsequent_indent="    ")]
-    violation = result.violations[0]
-    operations = case.scenario.operations
-    facts = [
-        f"{violation.message}",
-        f"expected {violation.expected}, seen {violation.seen}",
-        f"after operation {violation.operation}, {operations[violation.operation]}; {violation.orders}",
-    ]
-    names = [("buffer", violation.buffer), ("row", violation.row), ("request", violation.request)]
-    facts.append(", ".join(f"{name} {value}" for name, value in names if value not in ("", None)))
+    first = result.violations[0]
+    operation = case.scenario.operations[first.operation]
+    facts = [f"after operation {first.operation}, {operation}; {first.orders}"]
+    facts += [_fact(violation) for violation in result.violations[:_SHOWN]]
+    if len(result.violations) > _SHOWN:
+        facts.append(f"and {len(result.violations) - _SHOWN} more")
     lines = [f"  {title}: {where}"]
-    for fact in filter(None, facts):
+    for fact in facts:
         lines += textwrap.wrap(safe(fact), _WIDTH, initial_indent="    ", subsequent_indent="      ")
     return lines
+
+
+def _fact(violation: Violation) -> str:
+    names = [("buffer", violation.buffer), ("row", violation.row), ("request", violation.request)]
+    place = ", ".join(f"{name} {value}" for name, value in names if value not in ("", None))
+    place = f" ({place})" if place else ""
+    return (
+        f"{violation.invariant}{place}: {violation.message}: expected {violation.expected}, seen {violation.seen}"
+    )
 
 
 def _left_alone(word: str, result: CaseResult) -> list[str]:

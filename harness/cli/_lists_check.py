@@ -5,22 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from harness.cli._lists_output import say
 from harness.errors import ExitCode, UsageError
-from harness.lists import Entry, TestDbFile, TestList, read_test_db, read_test_list
-from harness.lists.checks.against import Against
-from harness.lists.checks.choose import chosen
-from harness.lists.checks.finding import Finding
+from harness.lists.checks import Against, Finding, chosen
 from harness.lists.checks.output import github_lines, json_text, summary
-from harness.lists.known.ids import read_ids
-from harness.lists.known.model import KnownTests, merged
-from harness.lists.stages import read_stages
 
-__all__ = ["CheckOptions", "check_options", "entries_of", "given_date", "read_entries", "read_lists", "report"]
+if TYPE_CHECKING:
+    from harness.lists import Entry, TestDbFile, TestList
+    from harness.lists.bugstates import BugStates
+    from harness.lists.known import KnownTests
+    from harness.lists.stages import Stage
+
+# What a check compares lists with is imported only when it is given: a hook that gives nothing pays nothing.
+
+__all__ = [
+    "CheckOptions",
+    "check_options",
+    "entries_of",
+    "given_date",
+    "read_bugs",
+    "read_entries",
+    "read_lists",
+    "report",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -72,12 +83,17 @@ class CheckOptions:
 
     def against(self) -> Against:
         """Read what the lists are compared with. Raises UsageError when something cannot be read."""
+        return Against(tests=self._known(), stages=_read_stages(self.stages) if self.stages else ())
+
+    def _known(self) -> KnownTests | None:
+        from harness.lists.known import merged, read_ids
+
         known: list[KnownTests] = [read_ids(file) for file in self.tests]
         if self.source:
-            from harness.lists.known.source import SourceTests  # 10 ms that only reading source pays
+            from harness.lists.known.source import SourceTests
 
             known += [SourceTests(folder) for folder in self.source]
-        return Against(tests=merged(known), stages=read_stages(self.stages) if self.stages else ())
+        return merged(known)
 
 
 def check_options(command: _F) -> _F:
@@ -87,8 +103,23 @@ def check_options(command: _F) -> _F:
     return command
 
 
+def _read_stages(path: str) -> tuple[Stage, ...]:
+    from harness.lists.stages import read_stages
+
+    return read_stages(path)
+
+
+def read_bugs(path: str) -> BugStates:
+    """The export of a bug tracker. Raises UsageError."""
+    from harness.lists.bugstates import read_bug_states
+
+    return read_bug_states(path)
+
+
 def read_lists(paths: Iterable[str]) -> list[TestDbFile | TestList]:
     """Read test lists of every form: .yml files, folders of them, flat .txt lists. Raises UsageError."""
+    from harness.lists import read_test_db, read_test_list
+
     files: list[TestDbFile | TestList] = []
     for path in dict.fromkeys(paths):
         files += [read_test_list(path)] if path.endswith(".txt") else read_test_db(path).files
@@ -97,6 +128,8 @@ def read_lists(paths: Iterable[str]) -> list[TestDbFile | TestList]:
 
 def entries_of(file: TestDbFile | TestList) -> Sequence[Entry]:
     """All entries of a list."""
+    from harness.lists import TestList
+
     if isinstance(file, TestList):
         return file.entries
     return [entry for block in file.blocks for entry in block.entries]

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.cli._lists_check import CheckOptions, check_options, entries_of, read_lists, report
 from harness.cli._lists_output import print_problems, say
 from harness.errors import ExitCode, Place, UsageError
-from harness.lists import (
-    BlockVerdict,
-    Found,
-    Selection,
-    TestDb,
-    TestDbFile,
-    TestList,
-    detect_facts,
-    explain_selection,
-    parse_facts,
-    read_test_db,
-    select,
-)
-from harness.lists.checks import (
-    Against,
-    Finding,
-    check_test_db,
-    check_test_list,
-    check_unlisted_tests,
-    in_order,
-)
-from harness.lists.known import read_ids
-from harness.lists.upstream import reading_differences
+from harness.lists import TestList, read_test_db
+from harness.lists.checks import check_test_db, check_test_list, in_order
+
+if TYPE_CHECKING:
+    from harness.lists import BlockVerdict, Found, Selection, TestDb, TestDbFile
+    from harness.lists.checks import Against, Finding
 
 __all__ = ["lists"]
 
@@ -64,6 +47,8 @@ def render(test_db: str, context: str | None, match: str | None) -> int:
     Exit code 0; 1 when no block holds or a piece of the list is broken (the rest is printed); 2 for a usage
     error or an unreadable file.
     """
+    from harness.lists import detect_facts, parse_facts, select
+
     db = read_test_db(test_db)
     facts = detect_facts() if match is None else parse_facts(match)
     selection = select(db, context or _only_context(db), facts)
@@ -93,6 +78,8 @@ def explain(test: str, test_db: str, context: str | None, assume: str) -> int:
 
     TEST is a node id, or the path of a file or folder.
     """
+    from harness.lists import explain_selection, parse_facts
+
     db = read_test_db(test_db)
     facts = parse_facts(assume)
     found = explain_selection(db, test, facts, context)
@@ -121,6 +108,9 @@ def check(paths: tuple[str, ...], require_listed: bool, **common: Any) -> int:
     files = read_lists(paths or (_TEST_DB,))
     findings = [finding for file in files for finding in _check(file, against)]
     if require_listed:
+        from harness.lists.checks import check_unlisted_tests
+        from harness.lists.known import read_ids
+
         entries = [entry for file in files for entry in entries_of(file)]
         findings += [f for ids in options.tests for f in check_unlisted_tests(entries, read_ids(ids), ids)]
     return report(in_order(findings), len(files), options)
@@ -150,6 +140,8 @@ def _block(verdict: BlockVerdict) -> str:
 
 
 def _print_found(found: Found, given: set[str]) -> None:
+    from harness.lists.upstream import reading_differences
+
     entry, verdict = found.entry, found.verdict
     say(f"{entry.place}: {entry.text}")
     say(f"  names the {found.level}{', narrowed by its arguments' if entry.has_arguments else ''}")
@@ -164,7 +156,7 @@ def _print_found(found: Found, given: set[str]) -> None:
 
 
 def _near(db: TestDb, test: str) -> str:
-    from harness.lists.select import nearest  # difflib is paid for only when something is wrong
+    from harness.lists.selecting import nearest  # difflib is paid for only when something is wrong
 
     names = tuple(dict.fromkeys(target.text for block in db.blocks for e in block.entries for target in e.targets))
     close = nearest(test, names)

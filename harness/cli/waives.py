@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli._lists_check import CheckOptions, check_options, given_date, read_entries, report
+from harness.cli._lists_check import CheckOptions, check_options, given_date, read_bugs, read_entries, report
 from harness.cli._lists_output import print_problems, say
 from harness.errors import ExitCode
-from harness.lists import WaiverVerdict, explain_waivers, read_waives
-from harness.lists.bugstates import read_bug_states
-from harness.lists.checks.waivers import check_waivers, in_order
+from harness.lists import read_waives
+
+if TYPE_CHECKING:
+    from harness.lists import WaiverVerdict
 
 __all__ = ["waives"]
 
@@ -59,6 +60,8 @@ def explain(test: str, waives_file: str, stage: str) -> int:
 
     TEST is a node id, or the path of a file or folder.
     """
+    from harness.lists import explain_waivers
+
     file = read_waives(waives_file)
     verdicts = explain_waivers(file, test, stage)
     if not any(verdict.decides for verdict in verdicts):
@@ -95,11 +98,13 @@ def check(
     Names are compared with --tests or --source, prefixes with --stages. docs/waivers.md explains every code.
     Exit code 0 without errors and warnings, 1 with some, 2 when a file or option cannot be used.
     """
+    from harness.lists.checks import check_waivers, in_order
+
     options = CheckOptions(**common)
     against = replace(
         options.against(),
         listed=read_entries(list_paths) if list_paths else None,
-        bugs=read_bug_states(bug_states) if bug_states else None,
+        bugs=read_bugs(bug_states) if bug_states else None,
         require_owner=require_owner,
         today=given_date(today),
     )

@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from check_support import check_lists, check_waives, run
 
+import harness.lists
+import harness.lists.checks
+
 TEXT = "b.py::t SKIP (why)\na.py::t SKP (x)\na.py::t SKIP\n"
 FIRST = "b.py::t SKIP (why)"
 
@@ -213,3 +216,11 @@ def test_many_ids_and_wrong_names_are_checked_in_time(tmp_path: Path) -> None:
     assert len(ran.codes) == 200
     assert ran.out.count("did you mean") == 200
     assert seconds < 5  # 0.4 s alone on the machine; the bound is for a loaded one
+
+
+def test_every_name_that_the_packages_offer_can_be_had() -> None:
+    for package in (harness.lists, harness.lists.checks):
+        for name in package.__all__:
+            assert getattr(package, name) is not None, name
+        with pytest.raises(AttributeError, match="has no attribute 'gone'"):
+            _ = package.gone

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from typing import TYPE_CHECKING
 
-from harness.lists.bugstates import BugStates
-from harness.lists.known import KnownTests
-from harness.lists.model import Entry
-from harness.lists.stages import Stage
+if TYPE_CHECKING:
+    from harness.lists.bugstates import BugStates
+    from harness.lists.known import KnownTests
+    from harness.lists.model import Entry
+    from harness.lists.stages import Stage
 
 __all__ = ["Against"]
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from harness.lists.checks.finding import Finding, find, named
 from harness.lists.known.suggest import Choices
 from harness.lists.model import Waiver
-from harness.lists.stages import Stage
+
+if TYPE_CHECKING:
+    from harness.lists.stages import Stage
 
 __all__ = ["check_prefixes"]
 

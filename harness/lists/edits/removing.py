@@ -51,7 +51,7 @@ def _where(prefix: str | None) -> str:
 
 
 def _unknown(document: Document, test: str, prefix: str | None) -> str:
-    from harness.lists.select import nearest  # difflib is paid for only when something is wrong
+    from harness.lists.selecting import nearest  # difflib is paid for only when something is wrong
 
     names = tuple(dict.fromkeys(waiver.test.text for waiver in document.waivers))
     close = nearest(_split(test)[1], names)

@@ -20,6 +20,7 @@ from harness.scenario import (
     Idle,
     Operation,
     Preempt,
+    Rebind,
     Resume,
     Scenario,
     Step,
@@ -73,12 +74,13 @@ def config_problem(config: Config) -> str | None:
 class Model:
     """What must be known of an engine to say what may come next. Nothing of any target is in it.
 
-    `reach` is the longest each running or preempted request can be by now: every draft accepted.
+    captured  buckets with the draft length they were captured at: a graph serves that one alone.
+    reach     the longest each running or preempted request can be by now: every draft accepted.
     """
 
     config: Config
     draft_len: int = -1
-    captured: set[int] = field(default_factory=set)
+    captured: set[tuple[int, int]] = field(default_factory=set)
     running: list[str] = field(default_factory=list)
     preempted: set[str] = field(default_factory=set)
     reach: dict[str, int] = field(default_factory=dict)
@@ -99,7 +101,9 @@ class Model:
     def apply(self, operation: Operation) -> None:
         """Move on by an operation that `problem` found legal."""
         if isinstance(operation, Capture):
-            self.captured.add(operation.bucket)
+            self.captured.add((operation.bucket, self.draft_len))
+        elif isinstance(operation, Rebind):
+            self.captured.clear()
         elif isinstance(operation, DraftLen):
             self.draft_len = operation.k
         elif isinstance(operation, (Admit, AdmitDisaggregated)):
@@ -127,7 +131,7 @@ class Model:
             del self.reach[request]
 
     def _problem_capture(self, operation: Capture) -> str | None:
-        if operation.bucket in self.captured:
+        if (operation.bucket, self.draft_len) in self.captured:
             return f"bucket {operation.bucket} is captured already"
         return self._unknown_bucket(operation.bucket)
 
@@ -140,8 +144,12 @@ class Model:
         return f"bucket {bucket} is not one of the configured {list(self.config.buckets)}"
 
     def _problem_admit(self, operation: Admit) -> str | None:
-        if operation.chunks and (sum(operation.chunks) != operation.prompt_len or min(operation.chunks) < 1):
-            return f"chunks {list(operation.chunks)} do not add up to prompt_len {operation.prompt_len}"
+        cached, chunks = operation.cached or 0, operation.chunks
+        if not 0 <= cached < max(operation.prompt_len, 1):
+            return f"cached {cached} leaves nothing of prompt_len {operation.prompt_len} to compute"
+        if chunks and (sum(chunks) != operation.prompt_len - cached or min(chunks) < 1):
+            hit = f" less cached {cached}" if cached else ""
+            return f"chunks {list(chunks)} do not add up to prompt_len {operation.prompt_len}{hit}"
         return self._admission(operation.request, operation.prompt_len)
 
     def _problem_admit_disaggregated(self, operation: AdmitDisaggregated) -> str | None:
@@ -176,7 +184,7 @@ class Model:
         return f"{count} requests exceed max_num_requests {limit}" if count > limit else None
 
     def _no_graph(self, operation: Step, count: int) -> str | None:
-        if operation.graph and not any(bucket >= count for bucket in self.captured):
+        if operation.graph and not any(b >= count and k == self.draft_len for b, k in self.captured):
             return f"no captured bucket holds {count} requests"
         return None
 

@@ -22,6 +22,7 @@ __all__ = [
     "Idle",
     "Operation",
     "Preempt",
+    "Rebind",
     "Resume",
     "Scenario",
     "Step",
@@ -88,12 +89,16 @@ class Warmup(_Operation):
 
 @dataclass(frozen=True, repr=False)
 class Admit(_Operation):
-    """Give a request a seat and prefill its prompt, whole or in chunks of the given lengths."""
+    """Give a request a seat and prefill its prompt, whole or in chunks of the given lengths.
+
+    `cached` tokens at its start are a prefix hit: the engine has them, the drafter never sees their states.
+    """
 
     name: ClassVar[str] = "admit"
     request: str
     prompt_len: int
     chunks: tuple[int, ...] = ()
+    cached: int | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,6 +163,16 @@ class Idle(_Operation):
 
 
 @dataclass(frozen=True, repr=False)
+class Rebind(_Operation):
+    """Replace the memory that the drafter's cache lives in, as when an engine swaps its cache manager.
+
+    What requests have there must survive; graphs captured before are void.
+    """
+
+    name: ClassVar[str] = "rebind"
+
+
+@dataclass(frozen=True, repr=False)
 class DraftLen(_Operation):
     """Set the runtime draft length, from 0 to the configured one."""
 
@@ -166,13 +181,24 @@ class DraftLen(_Operation):
 
 
 Operation = (
-    Capture | Warmup | Admit | AdmitDisaggregated | Step | Finish | Abort | Preempt | Resume | Idle | DraftLen
+    Capture
+    | Warmup
+    | Admit
+    | AdmitDisaggregated
+    | Step
+    | Finish
+    | Abort
+    | Preempt
+    | Resume
+    | Idle
+    | DraftLen
+    | Rebind
 )
 
 OPERATIONS: dict[str, type[Operation]] = {
     operation.name: operation
     for operation in (
-        Capture, Warmup, Admit, AdmitDisaggregated, Step, Finish, Abort, Preempt, Resume, Idle, DraftLen
+        Capture, Warmup, Admit, AdmitDisaggregated, Step, Finish, Abort, Preempt, Resume, Idle, DraftLen, Rebind
     )
 }  # fmt: skip
 

@@ -49,6 +49,57 @@ def keep_drafts(request: str, position: int, drafts: list[int]) -> list[int]:  #
     return drafts
 
 
+def claim_row(pool: SlotPool, request: str, position: int) -> tuple[int, bool]:  # noqa: ARG001  # a bug looked at it
+    """Give `request`, whose context begins to be seen at `position`, a row, to be emptied if True."""
+    return pool.acquire(request), True
+
+
+def give_back(pool: SlotPool, request: str) -> None:
+    """Take the row of a request that ended back, at once. It has none if it never was in a batch."""
+    if pool.row(request) is not None:
+        pool.release(request)
+
+
+def row_without_slot(pool: SlotPool) -> int | None:  # noqa: ARG001  # where a bug sent such rows
+    """The row of a request in the batch that owns none: None, it is given one now."""
+    return None
+
+
+def let_go(pool: SlotPool, batch: Sequence[str]) -> Sequence[str]:  # noqa: ARG001  # a bug looked at both
+    """Requests that lose their row because of this batch: none, one that is absent from it keeps its own."""
+    return ()
+
+
+def handed_over(position: int) -> tuple[int, int]:
+    """Length and first seen position of a context of `position` tokens that was computed elsewhere."""
+    return position, position
+
+
+def empty_dummy(lengths: Tensor, dummy: int) -> None:
+    """Set the dummy row's length to 0 before a step: padding appends to it in every one."""
+    lengths[dummy : dummy + 1].zero_()
+
+
+def warmup_requests(rows: int) -> tuple[str, ...]:  # noqa: ARG001  # a bug made one a row
+    """Requests that a warm-up of `rows` rows brings along: none, its rows are padding."""
+    return ()
+
+
+def prepares_at_once(first: bool) -> bool:  # noqa: ARG001  # where a bug said no
+    """Whether a worker maps rows to slots before a forward; `first` is the one that allocates its pools."""
+    return True
+
+
+def unmapped_row(pool: SlotPool) -> int:
+    """What the map of batch rows holds before any batch was mapped."""
+    return pool.dummy
+
+
+def survives_rebind() -> bool:
+    """Whether requests keep their slots, and what is in them, when the cache's memory is replaced."""
+    return True
+
+
 @dataclass(frozen=True)
 class Parts:
     """Every decision that a known bug got wrong, one function each.
@@ -62,3 +113,13 @@ class Parts:
     write_rows: Callable[[Tensor, Sequence[int | list[int]], int, int], None] = write_rows
     accept: Callable[[Tensor, Tensor], Tensor] = accept_greedily
     revise: Revise = keep_drafts
+    claim_row: Callable[[SlotPool, str, int], tuple[int, bool]] = claim_row
+    give_back: Callable[[SlotPool, str], None] = give_back
+    row_without_slot: Callable[[SlotPool], int | None] = row_without_slot
+    let_go: Callable[[SlotPool, Sequence[str]], Sequence[str]] = let_go
+    handed_over: Callable[[int], tuple[int, int]] = handed_over
+    empty_dummy: Callable[[Tensor, int], None] = empty_dummy
+    warmup_requests: Callable[[int], tuple[str, ...]] = warmup_requests
+    prepares_at_once: Callable[[bool], bool] = prepares_at_once
+    unmapped_row: Callable[[SlotPool], int] = unmapped_row
+    survives_rebind: Callable[[], bool] = survives_rebind

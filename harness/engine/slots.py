@@ -14,7 +14,10 @@ class NoFreeSlotError(RuntimeError):
 
 
 class SlotPool:
-    """Rows 0..capacity-1 may be owned, first free first; the dummy row stands behind them."""
+    """Rows 0..capacity-1 may be owned, first free first; the dummy row stands behind them.
+
+    A row is given back at once (`release`), or at the next batch (`retire`, then `reclaim`).
+    """
 
     def __init__(self, name: str, capacity: int) -> None:
         self.name = name
@@ -22,12 +25,18 @@ class SlotPool:
         self.dummy = capacity
         self._free = deque(range(capacity))
         self._owners: dict[str, int] = {}
+        self._retiring: list[int] = []
         self._events: list[Event] = []
 
     @property
     def rows(self) -> int:
         """Rows that a buffer of this pool has: the ownable ones and the dummy."""
         return self.capacity + 1
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Requests that own a row, longest owner first."""
+        return tuple(self._owners)
 
     def acquire(self, request: str) -> int:
         """Give `request` a row. Raises `NoFreeSlotError` and changes nothing when all are owned."""
@@ -45,13 +54,25 @@ class SlotPool:
         self._free.append(row)
         self._events.append(Event(EventKind.RELEASE, self.name, request, row))
 
-    def row(self, request: str) -> int:
-        """Return the row that `request` owns."""
-        return self._owners[request]
+    def retire(self, request: str) -> None:
+        """Take the row of `request` back, but not yet for others."""
+        self._retiring.append(self._owners.pop(request))
 
-    def view(self) -> Pool:
+    def reclaim(self) -> None:
+        """Hand retired rows out again from now on."""
+        self._free.extend(self._retiring)
+        self._retiring.clear()
+
+    def row(self, request: str) -> int | None:
+        """Return the row that `request` owns, None if it owns none."""
+        return self._owners.get(request)
+
+    def view(self, dummy_position: int | None = None) -> Pool:
         """Return the present partition as plain data."""
-        return Pool(self.name, self.capacity, self.dummy, dict(self._owners), tuple(self._free))
+        return Pool(
+            self.name, self.capacity, self.dummy, dict(self._owners), tuple(self._free), tuple(self._retiring),
+            dummy_position,
+        )  # fmt: skip
 
     def take_events(self) -> tuple[Event, ...]:
         """Return what happened since the last call."""

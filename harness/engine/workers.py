@@ -5,6 +5,8 @@ Index names: B batch rows, K drafted tokens, C context columns, W window columns
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
 from harness.engine.draft_models import DFlashModel, DraftModel, DSparkModel, Proposal
@@ -23,57 +25,90 @@ class SpecWorker:
     pool           None until the first forward that drafts; that forward's metadata sizes everything.
     batch_to_slot  int64 [capacity], indexed by batch row.
     ctx_len        int64 [capacity+1]: context tokens of the slot's request, its anchor's position.
+    ctx_start      int64 [capacity+1]: the first of them whose state this worker saw, 0 unless the context
+                   began elsewhere. Drafts attend to tokens from here on.
     context        the slot's keys and values, [capacity+1, L, columns, 2, n, d].
+
+    A token at position p stands in column p modulo `period`.
     """
 
     columns: int
+    period: int
 
     def __init__(self, model: DraftModel, parts: Parts, like: Tensor) -> None:
         self.model = model
         self.pool: SlotPool | None = None
         self.batch_to_slot: Tensor
         self.ctx_len: Tensor
+        self.ctx_start: Tensor
         self.context: Tensor
         self._parts = parts
         self._like = like
         self._offsets = torch.arange(model.draft_len + 1, device=like.device)
-        self._column_ids = torch.arange(self.columns, device=like.device)
+        self._next_columns = torch.arange(1, self.columns + 1, device=like.device)
 
     def ensure(self, metadata: SpecMetadata) -> SlotPool:
         """Allocate the pools if this is the first draft; return the slot pool."""
         if self.pool is None:
-            self.pool = SlotPool("slots", self._parts.pool_capacity(metadata))
-            self._allocate(self.pool)
+            self._allocate(SlotPool("slots", self._parts.pool_capacity(metadata)))
+        assert self.pool is not None
         return self.pool
 
     def _allocate(self, pool: SlotPool) -> None:
         shape = self.model.shape
         row = (shape.draft_layers, self.columns, 2, shape.kv_heads, shape.head_dim)
+        self.pool = pool
         self.context = self._like.new_zeros(pool.rows, *row)
         self.ctx_len = self._like.new_zeros(pool.rows, dtype=torch.int64)
-        self.batch_to_slot = self._like.new_full((pool.capacity,), pool.dummy, dtype=torch.int64)
+        self.ctx_start = torch.zeros_like(self.ctx_len)
+        unmapped = self._parts.unmapped_row(pool)
+        self.batch_to_slot = self._like.new_full((pool.capacity,), unmapped, dtype=torch.int64)
 
-    def admit(self, request: str) -> int:
-        """Give `request` a slot with an empty context. Old keys and values stay; the length hides them."""
+    def rebind(self) -> bool:
+        """Move everything to other memory. Returns whether it did; if not, the next draft allocates anew."""
+        if not self._parts.survives_rebind():
+            self.pool = None
+            return False
+        for name, tensor in self.tensors().items():
+            setattr(self, name, tensor.clone())
+        return True
+
+    def admit(self, request: str, position: int) -> int:
+        """Give `request` a slot for a prefill that starts at `position`. Old keys and values stay, but hidden."""
         assert self.pool is not None
-        slot = self.pool.acquire(request)
-        self._clear(slot)
+        slot, fresh = self._parts.claim_row(self.pool, request, position)
+        if fresh:
+            self._begin(slot, position, position)
         return slot
 
     def release(self, request: str) -> None:
-        """Give the slot of a request that ended back."""
-        assert self.pool is not None
-        self.pool.release(request)
+        """Give the slot of a request that ended back, if it ever had one."""
+        if self.pool is not None:
+            self._parts.give_back(self.pool, request)
 
-    def _clear(self, slot: int) -> None:
-        self.ctx_len[slot : slot + 1].zero_()
+    def _begin(self, slot: int, length: int, start: int) -> None:
+        self.ctx_len[slot : slot + 1].fill_(length)
+        self.ctx_start[slot : slot + 1].fill_(start)
 
-    def prepare(self, batch: tuple[str, ...], padded: int) -> None:
-        """Map batch rows to slots. The dummy's context is emptied: it would grow with every padded step."""
-        assert self.pool is not None
-        live = [self.pool.row(request) for request in batch]
-        self._parts.write_rows(self.batch_to_slot, live, padded, self._parts.padding_row(self.pool))
-        self._clear(self.pool.dummy)
+    def prepare(self, batch: Sequence[tuple[str, int]], padded: int) -> None:
+        """Map batch rows, (request, position) each, to slots; a request met for the first time gets one here."""
+        pool = self.pool
+        assert pool is not None
+        pool.reclaim()
+        for request in self._parts.let_go(pool, [request for request, _ in batch]):
+            pool.release(request)
+        live = [self._row(pool, request, position) for request, position in batch]
+        self._parts.write_rows(self.batch_to_slot, live, padded, self._parts.padding_row(pool))
+        self._parts.empty_dummy(self.ctx_len, pool.dummy)
+
+    def _row(self, pool: SlotPool, request: str, position: int) -> int:
+        row = pool.row(request)
+        if row is None:
+            row = self._parts.row_without_slot(pool)
+        if row is None:
+            row, _ = self._parts.claim_row(pool, request, position)
+            self._begin(row, *self._parts.handed_over(position))
+        return row
 
     def store_context(self, slot: int, states: Tensor) -> None:
         """Append the captured states [T,taps*H] of one prefill chunk to the slot's context."""
@@ -84,16 +119,24 @@ class SpecWorker:
         offsets = torch.arange(states.shape[0] - beyond, device=states.device)
         self._append(slots, states[beyond:], start, count, offsets)
 
+    def follow(self, states: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
+        """Append what a verification committed; return the rows' slots and new lengths, [B] each.
+
+        states [B*T,taps*H] are the target's at the anchor and the T-1 verified drafts; the first `count` [B]
+        of a row's T are committed.
+        """
+        slots = self.batch_to_slot[: count.shape[0]]
+        start = self.ctx_len[slots]
+        self._append(slots, states, start, count, self._offsets[: states.shape[0] // count.shape[0]])
+        return slots, start + count
+
     def draft(self, states: Tensor, chosen: Tensor, count: Tensor) -> Proposal:
         """Append what a verification committed, then draft from the new anchor.
 
-        states [B*(K+1),taps*H] and chosen [B,K+1] are the target's at anchor and drafts; the first `count`
-        [B] rows are committed. The last committed token is the new anchor: its state arrives one step later.
+        chosen [B,T] is the target's choice after each verified token. The last committed token is the new
+        anchor: its state arrives one step later.
         """
-        slots = self.batch_to_slot[: chosen.shape[0]]
-        start = self.ctx_len[slots]
-        self._append(slots, states, start, count, self._offsets)
-        end = start + count
+        slots, end = self.follow(states, count)
         anchor = chosen.gather(1, count[:, None] - 1).squeeze(1)
         return self.model.propose(anchor, end, self.context[slots], self._hidden(slots, end))
 
@@ -108,6 +151,15 @@ class SpecWorker:
 
     def _hidden(self, slots: Tensor, end: Tensor) -> Tensor:
         """Return bool [B,columns]: columns that hold nothing of a context of `end` [B] tokens."""
+        age = (end[:, None] - self._next_columns) % self.period  # 0 is the newest token's column
+        return age >= (end - self.ctx_start[slots])[:, None]
+
+    def counts(self, slots: Tensor | list[int]) -> list[tuple[int, int]]:
+        """Return (context tokens, how many of them a draft attends to) of the given slots."""
+        lengths, starts = torch.stack([self.ctx_len, self.ctx_start])[:, slots].tolist()
+        return [(length, self._attended(length, start)) for length, start in zip(lengths, starts, strict=True)]
+
+    def _attended(self, length: int, start: int) -> int:
         raise NotImplementedError
 
     def tensors(self) -> dict[str, Tensor]:
@@ -118,6 +170,8 @@ class SpecWorker:
 class DFlashWorker(SpecWorker):
     """The whole context, a column a position; K+1 columns of slack take the rows of rejected drafts."""
 
+    period = 1 << 40  # no position comes round again
+
     def __init__(self, model: DFlashModel, parts: Parts, like: Tensor, max_seq_len: int) -> None:
         self.columns = max_seq_len + model.draft_len + 1
         super().__init__(model, parts, like)
@@ -127,32 +181,19 @@ class DFlashWorker(SpecWorker):
         del valid
         self.context.transpose(1, 2).index_put_((slots, positions), rows)
 
-    def _hidden(self, slots: Tensor, end: Tensor) -> Tensor:
-        del slots
-        return self._column_ids >= end[:, None]
+    def _attended(self, length: int, start: int) -> int:
+        return length - max(start, 0)
 
 
 class DSparkWorker(SpecWorker):
-    """A rolling window: the token at position p stands in column p modulo W.
-
-    valid_len counts the tokens seen, up to W, so that a context that starts late shows no unwritten column.
-    """
+    """A rolling window of the newest W tokens."""
 
     def __init__(self, model: DSparkModel, parts: Parts, like: Tensor) -> None:
-        self.columns = model.shape.window
+        self.columns = self.period = model.shape.window
         super().__init__(model, parts, like)
-        self.valid_len: Tensor
         if model.draft_len >= self.columns:
             # A step could write one column twice.
             raise ValueError(f"draft_len {model.draft_len} must be below the window, {self.columns}")
-
-    def _allocate(self, pool: SlotPool) -> None:
-        super()._allocate(pool)
-        self.valid_len = torch.zeros_like(self.ctx_len)
-
-    def _clear(self, slot: int) -> None:
-        super()._clear(slot)
-        self.valid_len[slot : slot + 1].zero_()
 
     def _write(self, slots: Tensor, positions: Tensor, rows: Tensor, valid: Tensor) -> None:
         # A rejected row's column still holds an older token of the window: put that back.
@@ -160,12 +201,9 @@ class DSparkWorker(SpecWorker):
         index = (slots, positions % self.columns)
         kept = torch.where(valid[:, :, None, None, None, None], rows, ring[index])
         ring.index_put_(index, kept)
-        seen = self.valid_len[slots.squeeze(1)] + valid.sum(1)
-        self.valid_len.index_put_((slots.squeeze(1),), seen.clamp(max=self.columns))
 
-    def _hidden(self, slots: Tensor, end: Tensor) -> Tensor:
-        age = (end[:, None] - 1 - self._column_ids) % self.columns  # 0 is the newest token's column
-        return age >= self.valid_len[slots][:, None]
+    def _attended(self, length: int, start: int) -> int:
+        return min(self.columns, length - start)
 
 
 def make_worker(model: DraftModel, parts: Parts, like: Tensor, max_seq_len: int) -> SpecWorker:

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import harness
 from harness.engine import Engine, Parts
 from harness.faults import FAULTS, apply_faults
 from harness.protocol import Description
-from harness.scenario import Abort, Admit, Capture, Config, Finish, Operation, Step, Warmup
+from harness.scenario import (
+    Abort,
+    Admit,
+    AdmitDisaggregated,
+    Capture,
+    Config,
+    DraftLen,
+    Finish,
+    Idle,
+    Operation,
+    Rebind,
+    Step,
+    Warmup,
+)
 from harness.targets.base import (
     GraphTensor,
     Inspection,
@@ -19,7 +34,18 @@ from harness.targets.base import (
 
 __all__ = ["EmbeddedSession", "EmbeddedTarget"]
 
-_OPERATIONS = (Capture, Warmup, Admit, Step, Finish, Abort)
+_APPLY: dict[type[Operation], Callable[[Engine, Any], None]] = {
+    Capture: lambda engine, op: engine.capture(op.bucket),
+    Warmup: lambda engine, op: engine.warmup(op.bucket),
+    Admit: lambda engine, op: engine.admit(op.request, op.prompt_len, op.chunks, op.cached or 0),
+    AdmitDisaggregated: lambda engine, op: engine.admit_disaggregated(op.request, op.context_len),
+    Step: lambda engine, op: engine.step(op.requests, op.graph),
+    Finish: lambda engine, op: engine.finish(op.request),
+    Abort: lambda engine, op: engine.finish(op.request),
+    Idle: lambda engine, op: engine.idle(op.dp_dummy),
+    DraftLen: lambda engine, op: engine.set_draft_len(op.k),
+    Rebind: lambda engine, _: engine.rebind(),
+}
 
 
 class EmbeddedTarget:
@@ -32,7 +58,7 @@ class EmbeddedTarget:
             version=harness.__version__,
             devices=("cpu", "cuda"),
             workers=("dflash", "dspark"),
-            operations=tuple(operation.name for operation in _OPERATIONS),
+            operations=tuple(operation.name for operation in _APPLY),
             faults={name: fault.summary for name, fault in sorted(FAULTS.items())},
             dummy="a row behind the pool: row num_seq_slots",
             releases="at finish or abort",
@@ -55,19 +81,10 @@ class EmbeddedSession:
 
     def apply(self, operation: Operation) -> None:
         """Do `operation`; raises what the engine raises."""
-        engine = self.engine
-        if isinstance(operation, Capture):
-            engine.capture(operation.bucket)
-        elif isinstance(operation, Warmup):
-            engine.warmup(operation.bucket)
-        elif isinstance(operation, Admit):
-            engine.admit(operation.request, operation.prompt_len, operation.chunks)
-        elif isinstance(operation, Step):
-            engine.step(operation.requests, operation.graph)
-        elif isinstance(operation, (Finish, Abort)):
-            engine.finish(operation.request)
-        else:
+        do = _APPLY.get(type(operation))
+        if do is None:
             raise UnsupportedError(f"the embedded engine has no operation {operation.name!r}")
+        do(self.engine, operation)
 
     def inspect(self) -> Inspection:
         """Show the engine's tensors, pools and last forward."""
@@ -89,7 +106,7 @@ class EmbeddedSession:
         events = engine.seats.take_events()
         if worker.pool is not None:
             graph_tensors["worker.batch_to_slot"] = GraphTensor(worker.batch_to_slot, worker.pool.dummy, "slots")
-            pools.append(worker.pool.view())
+            pools.append(worker.pool.view(worker.counts([worker.pool.dummy])[0][0]))
             events += worker.pool.take_events()
         last = engine.last
         return Inspection(

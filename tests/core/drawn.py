@@ -20,6 +20,7 @@ from harness.scenario import (
     Idle,
     Operation,
     Preempt,
+    Rebind,
     Resume,
     Scenario,
     Step,
@@ -32,7 +33,7 @@ _LENGTHS = st.integers(1, 9)
 _DRAWN: dict[str, st.SearchStrategy[Any]] = {
     "capture": st.builds(Capture, st.integers(1, 6)),
     "warmup": st.builds(Warmup, st.none() | st.integers(1, 6)),
-    "admit": st.builds(Admit, _NAMES, _LENGTHS),
+    "admit": st.builds(Admit, _NAMES, _LENGTHS, st.just(()), st.none() | st.integers(0, 3)),
     "admit_disaggregated": st.builds(AdmitDisaggregated, _NAMES, _LENGTHS),
     "step": st.builds(
         Step, st.none() | st.lists(_NAMES, max_size=3).map(tuple), st.sampled_from([None, True, False])
@@ -43,6 +44,7 @@ _DRAWN: dict[str, st.SearchStrategy[Any]] = {
     "resume": st.builds(Resume, _NAMES),
     "idle": st.builds(Idle, st.booleans()),
     "draft_len": st.builds(DraftLen, st.integers(0, 4)),
+    "rebind": st.just(Rebind()),
 }
 assert set(_DRAWN) == set(OPERATIONS)
 

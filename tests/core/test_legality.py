@@ -20,6 +20,7 @@ from harness.scenario import (
     Idle,
     Operation,
     Preempt,
+    Rebind,
     Resume,
     Scenario,
     Step,
@@ -63,6 +64,9 @@ REFUSED: list[tuple[tuple[Operation, ...], Operation, str]] = [
     ((), Admit("a", 16), "16 prompt tokens and the first new one exceed max_seq_len 16"),
     ((), Admit("a", 4, (2, 3)), "chunks [2, 3] do not add up to prompt_len 4"),
     ((), Admit("a", 4, (4, 0)), "chunks [4, 0] do not add up to prompt_len 4"),
+    ((), Admit("a", 4, (), 4), "cached 4 leaves nothing of prompt_len 4 to compute"),
+    ((), Admit("a", 4, (), -1), "cached -1 leaves nothing of prompt_len 4 to compute"),
+    ((), Admit("a", 4, (2, 2), 1), "chunks [2, 2] do not add up to prompt_len 4 less cached 1"),
     ((A,), Admit("a", 4), "request 'a' is admitted already"),
     ((A,), AdmitDisaggregated("a", 4), "request 'a' is admitted already"),
     ((), AdmitDisaggregated("a", 0), "a prompt has at least one token"),
@@ -77,6 +81,8 @@ REFUSED: list[tuple[tuple[Operation, ...], Operation, str]] = [
     ((A, B, C), Step(), "3 requests exceed max_num_requests 2"),
     ((A,), Step(graph=True), "no captured bucket holds 1 requests"),
     ((A, B, Capture(1)), Step(graph=True), "no captured bucket holds 2 requests"),
+    ((A, Capture(1), DraftLen(0)), Step(graph=True), "no captured bucket holds 1 requests"),
+    ((A, Capture(1), Rebind()), Step(graph=True), "no captured bucket holds 1 requests"),
     ((A, Step(), Step()), Step(), "request 'a' may pass max_seq_len 16 in this step"),
     ((), Finish("a"), "request 'a' was never admitted or has ended"),
     ((A, Finish("a")), Abort("a"), "request 'a' was never admitted or has ended"),
@@ -111,6 +117,8 @@ ALLOWED: list[tuple[Operation, ...]] = [
     (A, DraftLen(0), *[Step()] * 9),  # one token a step while nothing is drafted
     (Idle(), A, Idle(dp_dummy=True)),
     (A, Capture(1), Step(graph=True), Step(graph=False)),
+    (A, Capture(1), DraftLen(0), Capture(1), Step(graph=True), DraftLen(3), Step(graph=True)),
+    (Capture(1), Rebind(), Capture(1), Admit("a", 4, (1, 2), 1), Step(graph=True)),
 ]
 
 

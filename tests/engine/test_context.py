@@ -65,9 +65,10 @@ def test_dspark_window_holds_the_newest_tokens_each_in_its_column(drafter: str) 
     assert worker.pool is not None
     for request in ("r0", "r1"):
         slot, length = worker.pool.row(request), _position(engine, request)
+        assert slot is not None
         start = max(0, length - window)
         states = naive.target(greedy_of(request)[:length])[1][start:]
-        assert int(worker.valid_len[slot]) == min(window, length)
+        assert worker.counts([slot]) == [(length, min(window, length))]
         columns = torch.arange(start, length) % window
         for layer, (keys, values) in enumerate(naive.context(states, torch.arange(start, length))):
             assert_close(worker.context[slot, layer, columns, 0], keys)

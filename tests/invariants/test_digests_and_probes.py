@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -83,9 +85,9 @@ def test_a_canary_that_was_written_is_named_by_buffer_and_row() -> None:
     seen, content, _ = _inspection()
     probe = CanaryProbe(_layout())
     probe.fill(seen)
-    assert probe.findings({"content": row_digests([content])[0]}, 7) == []
+    assert probe.findings(seen, {"content": row_digests([content])[0]}, 7) == []
     content[2, 4] += 1
-    (violation,) = probe.findings({"content": row_digests([content])[0]}, 7)
+    (violation,) = probe.findings(seen, {"content": row_digests([content])[0]}, 7)
     assert (violation.rule, violation.buffer, violation.row, violation.operation) == ("canary", "content", 2, 7)
 
 
@@ -101,3 +103,12 @@ def test_poison_is_never_the_sentinel() -> None:
     poison_graph_inputs(Inspection({}, inputs, (), {}, {}))
     assert 0 not in zero.tolist()
     assert 4 not in dummy.tolist()
+
+
+def test_a_row_that_somebody_got_during_the_step_is_his_to_write() -> None:
+    seen, content, _ = _inspection()
+    probe = CanaryProbe(_layout())
+    probe.fill(seen)
+    content[2] = 0
+    later = replace(seen, pools=(replace(seen.pools[0], owners={"a": 1, "b": 2}, free=(0,)),))
+    assert probe.findings(later, {"content": row_digests([content])[0]}, 7) == []

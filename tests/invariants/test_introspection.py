@@ -9,7 +9,7 @@ from harness.host.graph_tape import tape_capture
 from harness.host.introspect import find_layout
 from harness.host.observe import Observer
 from harness.protocol import Layout
-from harness.scenario import Config, Operation
+from harness.scenario import WORKERS, Config, Operation
 from harness.targets import load_target
 from harness.targets.base import Inspection, OpenOptions, PersistentTensor
 
@@ -24,18 +24,17 @@ PLACED = {
     "outputs.confidence": Layout("batch"),
     "worker.context": SLOT,
     "worker.ctx_len": SLOT,
+    "worker.ctx_start": SLOT,
     "worker.batch_to_slot": Layout("slot"),
 }
 
 
 @pytest.mark.parametrize("faults", [(), ("capacity-from-bucket",)], ids=["right", "faulty"])
-@pytest.mark.parametrize(("worker", "more"), [("dflash", {}), ("dspark", {"worker.valid_len": SLOT})])
-def test_every_tensor_of_the_embedded_engine_is_placed(
-    worker: str, more: dict[str, Layout], faults: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("worker", WORKERS)
+def test_every_tensor_of_the_embedded_engine_is_placed(worker: str, faults: tuple[str, ...]) -> None:
     options = OpenOptions("cpu", tape_capture, faults)
     layout = find_layout(load_target("embedded"), Config(worker, 5, 5, (1, 2)), options)
-    assert layout == PLACED | more
+    assert layout == PLACED
 
 
 class _Grown:

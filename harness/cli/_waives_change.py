@@ -61,9 +61,9 @@ def add(
         return ExitCode.VIOLATION
     if line := wider(document, waiver):
         say(f"{line.place}: waives it already: {line.text}", err=True)
-    result = added(document, waiver)
+    result = added(document, waiver).reread()
     write_all([Rewrite(document.source, result.data)])
-    written = clash(result.reread(), waiver)
+    written = clash(result, waiver)
     show([written.waiver] if written else [], "+")
     for sentence in reading_differences(waiver):
         say(f"  {sentence}", err=True)
@@ -89,7 +89,7 @@ def remove(tests: tuple[str, ...], bugs: tuple[str, ...], prefix: str | None, wa
         raise UsageError("nothing to remove; give a TEST or --bug")
     document = read_document(waives_file)
     indices = lines_of(document, tests, bugs, prefix)
-    write_all([Rewrite(document.source, without(document, indices).data)])
+    write_all([Rewrite(document.source, without(document, indices).reread().data)])
     show((item.waiver for i, item in enumerate(document.items) if i in indices and item.waiver), "-")
     return ExitCode.HOLDS
 
@@ -142,7 +142,7 @@ def fmt(files: tuple[str, ...], check: bool) -> int:
     from harness.lists.edits.formatting import fmt as normal
 
     documents = [read_document(file) for file in files or (WAIVES_FILE,)]
-    rewrites = [Rewrite(document.source, normal(document).data) for document in documents]
+    rewrites = [Rewrite(document.source, normal(document).reread().data) for document in documents]
     changed = [rewrite.source.file for rewrite in rewrites if rewrite.data != rewrite.source.data]
     if not check:
         write_all(rewrites)

@@ -69,7 +69,7 @@ def prune(
         _print_verdict(verdict, needed)
     rest = len(document.waivers) - len(verdicts)
     say(f"{rest} of {len(document.waivers)} waivers: no evidence")
-    result = pruned(document, verdicts).data
+    result = pruned(document, verdicts).reread().data
     show_patch(unified_diff(waives_file, document.source.data, result))
     if write:
         write_all([Rewrite(document.source, result)])

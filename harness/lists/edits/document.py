@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
+from harness.errors import Place, UsageError
 from harness.lists.model import Problem, Waiver
 from harness.lists.source import Source, read_source, readable
 from harness.lists.text import parse_waives_text
@@ -93,8 +94,18 @@ class Document:
         return replace(self, items=tuple(items))
 
     def reread(self) -> Document:
-        """The document that somebody reads who finds these bytes on disk."""
-        return parse_document(Source.of(self.data, self.source.file), self.form)
+        """The document that somebody reads who finds these bytes on disk.
+
+        Raises UsageError when that has other waivers: what stands around a line can change what it says.
+        """
+        again = parse_document(Source.of(self.data, self.source.file), self.form)
+        ours, theirs = ([(w.head, w.test.text.split()) for w in side.waivers] for side in (self, again))
+        if ours != theirs:
+            raise UsageError("lines would be read otherwise after this; repair the file first", self._trouble())
+        return again
+
+    def _trouble(self) -> Place:
+        return next((p.place for p in self.problems if p.severity == "error"), Place(self.source.file))
 
 
 def read_document(path: str) -> Document:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 
 from harness.lists.edits.document import Document, Item, ending_of, text_of
 from harness.lists.edits.normal import normal_line
+from harness.lists.source import MAX_LINES
 
 __all__ = ["fit", "insert", "insert_at", "is_sorted", "place_key", "remove", "sort_key"]
 
@@ -23,7 +25,12 @@ def sort_key(item: Item, form: str) -> bytes:
     assert item.waiver is not None
     if form == "yaml":
         return item.waiver.text.encode("utf-8", "surrogateescape")
-    return normal_line(text_of(item.lines[0])).encode("utf-8", "surrogateescape")
+    return _text_key(item.lines[0])
+
+
+@lru_cache(maxsize=MAX_LINES)  # every insertion asks for the keys of all lines
+def _text_key(line: bytes) -> bytes:
+    return normal_line(text_of(line)).encode("utf-8", "surrogateescape")
 
 
 def is_sorted(document: Document) -> bool:

@@ -43,7 +43,10 @@ class _Version(NamedTuple):
 
 
 def merge(base: Document, ours: Document, theirs: Document) -> Merged:
-    """Merge. The result keeps the order, form and line endings of OURS; what is new goes to its sorted place."""
+    """Merge. The result keeps the order, form and line endings of OURS; what is new goes to its sorted place.
+
+    Raises UsageError when lines that cannot be read would make the result another one than meant.
+    """
     plan = _Plan(ours, theirs)
     sides = [(document, by_key(document.items)) for document in (base, ours, theirs)]
     for key in dict.fromkeys(key for _, keyed in sides for key in keyed):
@@ -52,7 +55,10 @@ def merge(base: Document, ours: Document, theirs: Document) -> Merged:
             items = tuple(keyed.get(key, ()))
             versions.append(_Version(items, frozenset(said(item, document) for item in items)))
         plan.decide(key, *versions)
-    return Merged(plan.result().data, tuple(plan.conflicts))
+    result = plan.result()
+    if not plan.conflicts:
+        result = result.reread()
+    return Merged(result.data, tuple(plan.conflicts))
 
 
 def merge_sources(base: Source, ours: Source, theirs: Source) -> Merged:

@@ -14,7 +14,7 @@ from harness.lists.waives_yaml import parse_waives_yaml
 __all__ = ["yaml_spans"]
 
 # Problems after which what was read of an item need not be all that it says.
-_HALF_READ = frozenset({"yaml-syntax", "yaml-feature", "duplicate-key", "conflict-marker"})
+_HALF_READ = frozenset({"yaml-feature", "duplicate-key", "conflict-marker"})
 
 
 def yaml_spans(source: Source) -> tuple[list[Span], int, tuple[Problem, ...]]:
@@ -23,6 +23,9 @@ def yaml_spans(source: Source) -> tuple[list[Span], int, tuple[Problem, ...]]:
     Raises UsageError when the file is no list in block style, one `- ` a waiver.
     """
     root, lines, problems = read_nodes(source)
+    syntax = next((p for p in problems if p.code == "yaml-syntax"), None)
+    if syntax:  # what was read round a line that is no YAML depends on that line
+        raise UsageError(f"no YAML: {syntax.message}; repair it, then edit", syntax.place)
     if root is None or (isinstance(root, ScalarNode) and not root.text):
         broken = next((p for p in problems if p.severity == "error"), None)
         if broken:

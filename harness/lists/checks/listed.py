@@ -15,6 +15,8 @@ from harness.lists.nodeid import normalized
 
 __all__ = ["check_listed", "check_unlisted_tests"]
 
+_LIKE = 90  # of 100: only what looks mistyped; a test like it that is listed is another test
+
 
 class _Listed:
     """What the entries of all lists name."""
@@ -38,6 +40,7 @@ class _Listed:
         return any(scope in self._targets for scope, _ in bounded_scopes(name))
 
     def has_entry(self, waiver: Waiver) -> bool:
+        """Whether an entry has the text of a waiver with arguments."""
         return " ".join(waiver.test.text.split()) in self._texts
 
     def truncated(self, target: str) -> list[str]:
@@ -45,7 +48,8 @@ class _Listed:
         return self._choices.starting_with(f"{target.removesuffix(']')}-") if "[" in target else []
 
     def nearest(self, target: str) -> list[str]:
-        return self._choices.nearest(target, 80)
+        """Listed names that a target may be a misspelling of."""
+        return self._choices.nearest(target, _LIKE)
 
 
 def check_listed(waivers: Iterable[Waiver], entries: Sequence[Entry] | None) -> Iterator[Finding]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
 
 from harness.errors import Place
 from harness.lists.checks.against import Against
@@ -18,14 +17,14 @@ from harness.lists.checks.timeouts import check_timeouts
 from harness.lists.checks.upstream_notes import note_levels, note_readings
 from harness.lists.text import WaiverFile
 
-__all__ = ["MAX_FINDINGS", "check_waivers", "in_order"]
+__all__ = ["MAX_FINDINGS", "bounded", "check_waivers", "in_order"]
 
 MAX_FINDINGS = 10_000
 
 
 def check_waivers(file: WaiverFile, against: Against) -> list[Finding]:
     """Everything there is to say of a waiver file: errors and warnings by place, then notes by place."""
-    return in_order(_all(file, against))
+    return in_order(bounded(_all(file, against)))
 
 
 def _all(file: WaiverFile, against: Against) -> Iterator[Finding]:
@@ -35,20 +34,26 @@ def _all(file: WaiverFile, against: Against) -> Iterator[Finding]:
     yield from names
     # What does not exist is in no list and has no level: one finding is enough.
     missing = {finding.place for finding in names if finding.severity == "error"}
-    more = chain(check_listed(waivers, against.listed), note_levels(waivers, against.tests))
-    yield from (finding for finding in more if finding.place not in missing)
+    yield from (finding for finding in check_listed(waivers, against.listed) if finding.place not in missing)
     yield from check_reasons(waivers, against)
     yield from check_copies(waivers)
     yield from check_prefixes(waivers, against.stages)
     yield from check_timeouts(waivers)
     yield from check_order(file)
     yield from note_readings(waivers)
+    yield from (finding for finding in note_levels(waivers, against.tests) if finding.place not in missing)
+
+
+def bounded(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings up to far more than a person can read, then one that says that there are more."""
+    for count, finding in enumerate(findings):
+        if count == MAX_FINDINGS:
+            message = f"over {MAX_FINDINGS} findings; the rest is not shown"
+            yield find("too-many", Place(finding.place.file), message, "is this a list?", subject="")
+            return
+        yield finding
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Errors and warnings by place, then notes by place. Far more than a person can read are cut off."""
-    first = list(islice(findings, MAX_FINDINGS + 1))
-    if len(first) > MAX_FINDINGS:
-        message = f"over {MAX_FINDINGS} findings; the rest is not shown"
-        first[-1] = find("too-many", Place(first[-1].place.file), message, "is this a list?", subject="")
-    return sorted(first, key=lambda f: (f.severity == "note", f.place, f.code))
+    """Errors and warnings by place, then notes by place."""
+    return sorted(findings, key=lambda f: (f.severity == "note", f.place, f.code))

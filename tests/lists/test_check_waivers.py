@@ -58,6 +58,13 @@ def test_a_wrong_name_is_told_by_its_wrong_part_and_corrected(
     assert ran.codes.count(code) == len([c for c in ran.codes if c != "upstream-level"])
 
 
+@pytest.mark.parametrize(
+    "target", ["test_data/unit", "unittest", "a.py", "a-b/c.d/e.py::T::t[x.y::z]", "Tools/a.py::t"]
+)
+def test_a_name_of_the_right_shape_is_no_finding_while_no_tests_are_known(tmp_path: Path, target: str) -> None:
+    assert set(check_waives(tmp_path, f"{target} {BUG}\n", ids=None).codes) <= {"upstream-level"}
+
+
 def test_a_moved_test_is_found_in_its_new_file_and_one_of_the_same_file_comes_first(tmp_path: Path) -> None:
     ids = "a/test_new.py::test_moved\na/test_old.py::test_moved_on\na/test_old.py::test_quick\n"
     ran = check_waives(tmp_path, f"a/test_old.py::test_moved {BUG}\n", ids=ids)

@@ -24,16 +24,20 @@ _Decoder = Callable[[Any], Any]
 
 
 class CodecError(ValueError):
-    """Data does not have the form of its type. `path` leads to the value: field names and list indices."""
+    """Data does not have the form of its type. `path` leads to the value: field names and list indices.
 
-    def __init__(self, message: str, path: tuple[str | int, ...] = ()) -> None:
+    `name_is_wrong` says that the last name of the path is what is wrong, not the value behind it.
+    """
+
+    def __init__(self, message: str, path: tuple[str | int, ...] = (), *, name_is_wrong: bool = False) -> None:
         super().__init__(f"{'.'.join(map(str, path)) or 'top level'}: {message}")
         self.message = message
         self.path = path
+        self.name_is_wrong = name_is_wrong
 
     def within(self, step: str | int) -> CodecError:
         """Return the same error seen from one level further out."""
-        return CodecError(self.message, (step, *self.path))
+        return CodecError(self.message, (step, *self.path), name_is_wrong=self.name_is_wrong)
 
 
 def dumps(value: Any) -> str:
@@ -147,7 +151,8 @@ def _record(cls: Any) -> _Decoder:
         values = {}
         for name, value in data.items():
             if name not in members:
-                raise CodecError(f"unknown field; known: {', '.join(members) or 'none'}", (str(name),))
+                known = ", ".join(members) or "none"
+                raise CodecError(f"unknown field; known: {known}", (str(name),), name_is_wrong=True)
             try:
                 values[name] = members[name](value)
             except CodecError as error:
@@ -164,5 +169,6 @@ def _decode_operation(data: Any) -> Any:
         raise CodecError(f"expected one operation such as 'step: {{}}', found {_shown(data)}")
     ((name, fields),) = data.items()
     if name not in OPERATIONS:
-        raise CodecError(f"unknown operation; known: {', '.join(OPERATIONS)}", (str(name),))
+        known = ", ".join(OPERATIONS)
+        raise CodecError(f"unknown operation; known: {known}", (str(name),), name_is_wrong=True)
     return _at(_decoder(cast("Hashable", OPERATIONS[name])), name, {} if fields is None else fields)

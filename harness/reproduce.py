@@ -5,17 +5,20 @@ The same code serves `harness repro` and the test modules: a reproducer knows it
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from harness.codec import dumps
 from harness.invariants import Monitor, same_drafts
 from harness.launch import Launcher, Run
 from harness.orders import DEFAULT_BUCKETS, REGIMES, all_orders
-from harness.scenario import WORKERS, Admit, Finish, Scenario
+from harness.scenario import WORKERS, Abort, Admit, AdmitDisaggregated, Finish, Scenario
 from harness.trace import Outcome, Trace
 from harness.verdicts import FIRST_DRAFTERS, Case, CaseResult, LeftAlone
 
 __all__ = ["Parameters", "Reproducer", "reproduce"]
+
 
 @dataclass(frozen=True)
 class Parameters:
@@ -83,8 +86,25 @@ def _judge(bug: str, case: Case, trace: Trace, reference: Trace) -> CaseResult:
     if related and outcome is Outcome.OK:
         outcome = Outcome.VIOLATION
     return CaseResult(
-        bug, case, outcome, trace.where(), trace.detail, trace.device, violations + related, log=trace.log
+        bug,
+        case,
+        outcome,
+        trace.where(),
+        trace.detail,
+        trace.device,
+        _drafted(trace),
+        violations + related,
+        log=trace.log,
     )
+
+
+def _drafted(trace: Trace) -> str:
+    tokens = [
+        [snapshot.operation, request, list(state.emitted), list(state.drafts)]
+        for snapshot in trace.snapshots
+        for request, state in snapshot.requests.items()
+    ]
+    return hashlib.sha256(dumps(tokens).encode()).hexdigest()[:16]
 
 
 def _leave_alone(results: Sequence[CaseResult], launcher: Launcher, faults: tuple[str, ...]) -> None:
@@ -107,7 +127,7 @@ def _most_live(scenario: Scenario, end: int) -> int:
     """Return the largest number of requests that were live before operation `end`."""
     live = most = 0
     for operation in scenario.operations[:end]:
-        live += isinstance(operation, Admit) - isinstance(operation, Finish)
+        live += isinstance(operation, (Admit, AdmitDisaggregated)) - isinstance(operation, (Finish, Abort))
         most = max(most, live)
     return most
 

@@ -31,7 +31,7 @@ def read_scenario(path: Path) -> Scenario:
     try:
         scenario = decode(Scenario, _value(root, path, 0))
     except CodecError as error:
-        raise UsageError(str(error), _place(path, _find(root, error.path))) from None
+        raise UsageError(str(error), _place(path, _find(root, error.path, error.name_is_wrong))) from None
     try:
         check(scenario)
     except IllegalScenarioError as error:
@@ -96,14 +96,14 @@ def _value(node: yaml.Node, path: Path, depth: int) -> Any:
         raise UsageError(f"{node.value!r} is not a value that a scenario has", _place(path, node)) from None
 
 
-def _find(node: yaml.Node, steps: tuple[str | int, ...]) -> yaml.Node:
-    """Follow a path of names and indices as far as it leads."""
-    for step in steps:
+def _find(node: yaml.Node, steps: tuple[str | int, ...], name: bool = False) -> yaml.Node:
+    """Follow a path of names and indices as far as it leads; to the last name itself where `name` is wanted."""
+    for depth, step in enumerate(steps, 1):
         if isinstance(node, yaml.MappingNode):
             pairs = [(key, value) for key, value in node.value if str(key.value) == str(step)]
             if not pairs:
                 return node
-            node = pairs[0][1]
+            node = pairs[0][0 if name and depth == len(steps) else 1]
         elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
             node = node.value[step]
     return node

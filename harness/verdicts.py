@@ -48,6 +48,7 @@ class LeftAlone:
 class CaseResult:
     """How a case ended. `violations` are those of predicates, probes and relations, first ones first.
 
+    drafted    a hash of everything that was drafted and emitted, to compare devices and versions.
     confirmed  whether a fresh process showed the same; None where nothing was to be confirmed.
     """
 
@@ -57,6 +58,7 @@ class CaseResult:
     where: str
     detail: str
     device: str
+    drafted: str = ""
     violations: list[Violation] = field(default_factory=list)
     left_alone: LeftAlone | None = None
     confirmed: bool | None = None
@@ -84,4 +86,5 @@ class CaseResult:
         """The cell of the matrix."""
         if self.outcome is Outcome.VIOLATION:
             return "silent" if self.silent else "FAIL"
-        return {Outcome.OK: "ok", Outcome.UNSUPPORTED: "n/a"}.get(self.outcome, self.outcome.value)
+        words = {Outcome.OK: "ok", Outcome.UNSUPPORTED: "n/a"}
+        return words.get(self.outcome) or str(self.outcome.value)

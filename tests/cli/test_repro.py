@@ -54,7 +54,9 @@ def test_the_healthy_engine_holds_every_invariant_in_all_384_cells(
     result, cases = run()
     assert result.exit_code == 0
     assert "every invariant holds" in result.output
-    matrix = {(c.case.worker, c.case.first, c.case.regime, c.case.order) for c in cases if c.case.regime in REGIMES}
+    matrix = {
+        (c.case.worker, c.case.first, c.case.regime, c.case.order) for c in cases if c.case.regime in REGIMES
+    }
     assert len(matrix) == 384
     assert {case.word for case in cases} == {"ok"}
 

@@ -1,0 +1,37 @@
+# Everything sets itself up in .venv: a machine needs Python 3.10 or later and make.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: repro test test-slow test-gpu lint bench clean
+
+# The main job: what the YAML list names, less what is waived, on the embedded engine.
+repro: $(READY)
+	$(BIN)/python -m pytest -q repro_cases --test-list test_lists/test-db/l0_cpu.yml --context l0_cpu \
+		--match stage=pre_merge,backend=generic --waives-file test_lists/waives.txt
+
+test: $(READY)
+	$(BIN)/python -m pytest -q -m "not slow and not gpu"
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -q -m "slow and not gpu"
+
+test-gpu: $(READY)
+	$(BIN)/python -m pytest -q -m gpu
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[run,equality,dev]'
+	$(BIN)/python -m pip install --quiet --no-deps dflash==0.1.0
+	touch $@

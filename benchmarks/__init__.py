@@ -1,0 +1,1 @@
+"""Measurements and comparisons, each runnable by itself: `python -m benchmarks.NAME`."""

@@ -164,6 +164,7 @@ def test_source_gives_exactly_the_ids_that_pytest_collects(tmp_path: Path) -> No
         ("for n in (1, 2):\n    def test_a(): pass", "test_any"),
         ("globals()['test_x'] = len", "test_x"),
         ("test_made = make()", "test_made[1]"),
+        ("class TestA:\n    test_made = make()", "TestA::test_made[1]"),
         ("from outside import TestThing", "TestThing::test_any"),
         ("@parameterized.expand([1])\ndef test_a(): pass", "test_a_0"),
         ("def broken(:", "test_any"),
@@ -209,6 +210,19 @@ def test_no_list_can_make_the_check_look_outside_its_folder(tmp_path: Path, path
     (tmp_path / "inner").mkdir()
     (tmp_path / "outside.py").write_text("def test_a(): pass\n")
     assert resolve(SourceTests(tmp_path / "inner"), f"{path}::test_a").status is Status.MISSING
+
+
+def test_a_test_that_moved_is_found_in_the_source_that_defines_it(tmp_path: Path) -> None:
+    text = "def test_moved(): pass\n"
+    write(
+        tmp_path,
+        {"a/test_new.py": text, "b/test_other.py": "def test_else(): pass\n", ".hidden/test_old.py": text},
+    )
+    known = SourceTests(tmp_path)
+    assert known.paths() == ["a/test_new.py", "b/test_other.py"]
+    assert known.holders("test_moved") == ["a/test_new.py"]
+    assert Suggester(known).suggest("b/test_other.py::test_moved") == ["a/test_new.py::test_moved"]
+    assert Suggester(known).suggest_homeless("test_moved") == ["a/test_new.py::test_moved"]
 
 
 def test_a_cycle_of_bases_and_imports_ends(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def _hangs(signum: int, frame: FrameType | None) -> None:
 
 
 def fuzz(folder: Path, seed: int, more: Callable[[int], bool]) -> Iterator[tuple[str, float]]:
-    """Give every reader its input in turn, as long as `more` says. Yields the reader's name and its seconds of CPU."""
+    """Give every reader its input in turn, as long as `more` says. Yields its name and seconds of CPU."""
     chance = random.Random(seed)
     signal.signal(signal.SIGPROF, _hangs)
     for count, (name, data, read) in enumerate(itertools.cycle(targets(folder))):

@@ -26,7 +26,7 @@ class Layout:
     """Where a tensor's rows are, found by opening the target with other capacities.
 
     moves_with  "slot" (grows with num_seq_slots), "batch" (with max_num_requests), "fixed" (with neither),
-                or "unclassified" (with both, or unevenly).
+                "unclassified" (with both, or unevenly), or "transient" (made anew by every eager forward).
     row_dim     the dimension that grows; entries: by how much a row; extra: rows beyond the capacity.
     """
 

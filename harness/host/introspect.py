@@ -25,6 +25,8 @@ def find_layout(target: Target, config: Config, options: OpenOptions) -> dict[st
     may have that very fault: a tensor that a pool addresses and that grows as the pool itself does is
     slot-indexed, even if both grow with the wrong capacity. Empty if the target raises while it warms up:
     the runs show that again, with its operation.
+
+    A tensor that the second of two equal forwards made anew is that forward's own, and no buffer: "transient".
     """
     options = replace(options, faults=())
     base = replace(config, num_seq_slots=_SEATS, max_num_requests=_ROWS, buckets=())
@@ -34,7 +36,8 @@ def find_layout(target: Target, config: Config, options: OpenOptions) -> dict[st
         by_row = _look(target, replace(base, max_num_requests=_ROWS + 1), options)
     except _RaisedError:
         return {}
-    return {name: _layout(name, plain, by_slot, by_row) for name in plain.shapes}
+    layouts = {name: _layout(name, plain, by_slot, by_row) for name in plain.shapes}
+    return layouts | dict.fromkeys(plain.transient, Layout("transient"))
 
 
 class _RaisedError(Exception):
@@ -43,17 +46,25 @@ class _RaisedError(Exception):
 
 @dataclass(frozen=True)
 class _Look:
-    """One opening: the shape of each tensor, the pool that addresses it, and the capacity of each pool."""
+    """One opening: the shape of each tensor, the pool that addresses it, and the capacity of each pool.
+
+    transient  tensors that a second forward replaced.
+    """
 
     shapes: dict[str, tuple[int, ...]]
     pools: dict[str, str]
     capacities: dict[str, int]
+    transient: frozenset[str]
 
 
 def _look(target: Target, config: Config, options: OpenOptions) -> _Look:
     session = target.open(config, options)
     try:
         session.apply(Warmup())  # lazily allocated buffers stand after the first draft
+        first = session.inspect()
+        # Their storages are kept alive until the comparison, so that none is used again.
+        storages = {name: item.tensor.untyped_storage() for name, item in first.tensors.items()}
+        session.apply(Warmup())
         seen = session.inspect()
     except UnsupportedError:
         raise
@@ -65,6 +76,11 @@ def _look(target: Target, config: Config, options: OpenOptions) -> _Look:
         {name: tuple(item.tensor.shape) for name, item in seen.tensors.items()},
         {name: item.pool for name, item in seen.tensors.items()},
         {pool.name: pool.capacity for pool in seen.pools},
+        frozenset(
+            name
+            for name, storage in storages.items()
+            if name in seen.tensors and seen.tensors[name].tensor.untyped_storage()._cdata != storage._cdata
+        ),
     )
 
 

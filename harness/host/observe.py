@@ -43,7 +43,11 @@ class Observer:
         """Return the state after `operation` as plain data."""
         return Snapshot(
             operation=operation,
-            buffers=tuple(self._buffer(name, seen, digests.get(name, ())) for name in seen.tensors),
+            buffers=tuple(
+                self._buffer(name, seen, digests.get(name, ()))
+                for name in seen.tensors
+                if self._layout.get(name, _UNPLACED).moves_with != "transient"
+            ),
             pools=seen.pools,
             graph_inputs=tuple(
                 _graph_input(name, item, len(seen.batch), seen.padded) for name, item in seen.graph_tensors.items()

@@ -14,14 +14,15 @@ import subprocess
 import tarfile
 import tempfile
 from pathlib import Path
+from typing import IO
 
 from harness.errors import LaunchError, UsageError
 
 __all__ = ["cache_folder", "read_stamp", "resolve_source"]
 
 _STAMP = ".harness-source"
-# What a launch of these targets reads, and a fallback for repositories that are laid out otherwise.
-_PATHS = {"tensorrt_llm": ("tensorrt_llm/*.py", "tensorrt_llm/_torch", "tensorrt_llm/llmapi")}
+# What a launch of these targets reads; any other target is one folder.
+_PATHS = {"tensorrt_llm": ("tensorrt_llm/_torch", "tensorrt_llm/llmapi", "tensorrt_llm/_utils.py")}
 
 
 def cache_folder() -> Path:
@@ -98,18 +99,19 @@ def _extract(target: str, revision: str, repo: Path) -> Path:
 def _archive(target: str, commit: str, repo: Path, folder: Path) -> None:
     """Unpack the paths needed beside `folder`, then move them there whole."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    paths = [f":(glob){path}" if "*" in path else path for path in _PATHS.get(target, (target,))]
-    listed = [path for path in paths if _git(repo, "ls-tree", "--name-only", commit, "--", path.split(")")[-1]) or "*" in path]
+    paths = [path for path in _PATHS.get(target, (target,)) if _git(repo, "ls-tree", commit, "--", path)]
+    if not paths:
+        raise LaunchError(f"--repo {repo}: {commit[:12]} has no {target}/ to launch")
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".unpacking-"))
     try:
         archive = work / "tree.tar"
         with archive.open("wb") as out:
-            done = _run(repo, ["archive", "--format=tar", commit, "--", *listed], out)
+            done = _run(repo, ["archive", "--format=tar", commit, "--", *paths], out)
         if done.returncode:
             reason = (done.stderr.decode(errors="replace").strip().splitlines() or ["git archive failed"])[-1]
-            raise LaunchError(f"--repo {repo}: {commit[:12]} has nothing to launch {target} from: {reason}")
+            raise LaunchError(f"--repo {repo}: {commit[:12]} cannot be read: {reason}")
         with tarfile.open(archive) as tar:
-            tar.extractall(work / "tree", filter="data") if hasattr(tarfile, "data_filter") else tar.extractall(work / "tree")  # noqa: S202  # from the user's own repository
+            tar.extractall(work / "tree", filter="data")
         if folder.exists():
             shutil.rmtree(folder)
         (work / "tree").rename(folder)
@@ -117,12 +119,11 @@ def _archive(target: str, commit: str, repo: Path, folder: Path) -> None:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _run(repo: Path, arguments: list[str], out: object) -> subprocess.CompletedProcess[bytes]:
+def _run(repo: Path, arguments: list[str], out: int | IO[bytes]) -> subprocess.CompletedProcess[bytes]:
     environment = os.environ | {"GIT_LFS_SKIP_SMUDGE": "1", "GIT_OPTIONAL_LOCKS": "0"}
+    command = ["git", "-C", str(repo), *arguments]
     try:
-        return subprocess.run(  # noqa: S603  # git with fixed verbs, no shell
-            ["git", "-C", str(repo), *arguments], stdout=out, stderr=subprocess.PIPE, env=environment, check=False  # type: ignore[call-overload]  # noqa: S607
-        )
+        return subprocess.run(command, stdout=out, stderr=subprocess.PIPE, env=environment, check=False)  # noqa: S603  # fixed verbs, no shell
     except FileNotFoundError:
         raise LaunchError("git is not installed, so no revision can be read") from None
 

@@ -13,7 +13,7 @@ __all__ = ["attention_class"]
 def attention_class(base: type) -> type[Any]:
     """Return a stand-in that is an instance of the class by which the tree finds attention metadata."""
 
-    class Attention(base):  # type: ignore[misc, valid-type]  # the tree's class is known at run time
+    class Attention(base):  # type: ignore[misc]  # the tree's class is known at run time
         # Plain class attributes: properties of a real base would refuse the assignments below.
         num_contexts: int = 0
         num_seqs: int = 0
@@ -23,7 +23,9 @@ def attention_class(base: type) -> type[Any]:
         _seq_lens: Any = None
         _seq_lens_cuda: Any = None
 
-        def __init__(self, contexts: int, lengths: Sequence[int], max_seq_len: int, device: str, manager: Any) -> None:
+        def __init__(
+            self, contexts: int, lengths: Sequence[int], max_seq_len: int, device: str, manager: Any
+        ) -> None:
             self.num_contexts, self.num_seqs = contexts, len(lengths)
             self.num_ctx_tokens, self.max_seq_len = sum(lengths[:contexts]), max_seq_len
             self.kv_cache_manager = manager

@@ -35,7 +35,7 @@ class LiveRequest:
     def start(cls, name: str, number: int, length: int, seed: int) -> LiveRequest:
         """Return a request with its own prompt of `length` tokens."""
         key = key_of(name, seed)
-        tokens = [1 + (key * 5) % 62]
+        tokens = [key]
         while len(tokens) < length:
             tokens.append(next_token(tokens[-1], key, len(tokens) - 1))
         return cls(name, number, tokens, key)

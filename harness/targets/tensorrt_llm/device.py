@@ -55,21 +55,26 @@ def _is_cuda(value: Any) -> bool:
     return isinstance(value, (str, torch.device)) and str(value).startswith("cuda")
 
 
+_NAMES_A_DEVICE = (str, torch.device)
+_STAYS_PUT = (torch.Tensor.cuda, torch.Tensor.pin_memory)
+
+
 class _CpuRedirect(TorchFunctionMode):
     """Sends to the CPU what asks for CUDA."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         del types
-        if func is torch.Tensor.cuda or func is torch.Tensor.pin_memory:
-            return args[0]
-        if kwargs:
-            if _is_cuda(kwargs.get("device")):
-                kwargs = {**kwargs, "device": "cpu"}
-            if kwargs.get("pin_memory"):
-                kwargs = {**kwargs, "pin_memory": False}
-        if any(_is_cuda(value) for value in args):
-            args = tuple("cpu" if _is_cuda(value) else value for value in args)
-        return func(*args, **(kwargs or {}))
+        for value in args:  # every operation comes by here: a plain loop, and no call for what is a tensor
+            if type(value) in _NAMES_A_DEVICE and str(value).startswith("cuda"):
+                args = tuple("cpu" if _is_cuda(value) else value for value in args)
+                break
+        if not kwargs:
+            return args[0] if func in _STAYS_PUT else func(*args)
+        if _is_cuda(kwargs.get("device")):
+            kwargs = {**kwargs, "device": "cpu"}
+        if kwargs.get("pin_memory"):
+            kwargs = {**kwargs, "pin_memory": False}
+        return args[0] if func in _STAYS_PUT else func(*args, **kwargs)
 
 
 class _Idle:
@@ -96,7 +101,7 @@ class _CpuGenerator(torch.Generator):
     """A generator asked for on CUDA."""
 
     def __new__(cls, device: Any = "cpu") -> _CpuGenerator:
-        return super().__new__(cls, "cpu" if _is_cuda(device) else device)
+        return super().__new__(cls, "cpu" if _is_cuda(device) else device)  # type: ignore[call-arg]  # C code
 
 
 def _nothing(*_: Any, **__: Any) -> None: ...

@@ -80,7 +80,8 @@ class ContextDrafter:
         """Return the cached states [requests, columns, HIDDEN], by layer and by key and value."""
         index, table = inputs["ctx_cache_batch_idx"], inputs.get("ctx_page_table")
         if table is None:
-            caches = [cache[index] for cache in (inputs["ctx_k_cache"], inputs["ctx_v_cache"]) if cache is not None]
+            halves = inputs["ctx_k_cache"], inputs["ctx_v_cache"]
+            caches = [half[index] for half in halves if half is not None]
             return [cache[:, layer].flatten(2) for cache in caches for layer in range(_LAYERS)]
         pages = table[index].long()
         found = []
@@ -107,8 +108,8 @@ class _FrameDrafter:
 
     def _logits(self, key: Tensor, bonus: Tensor, states: Tensor, start: Tensor, valid: Tensor | None) -> Tensor:
         """Return [requests, block, VOCAB]; the newest state must be the one in front of frame `start`."""
-        own = find_key(states.unsqueeze(1), (start - 1).unsqueeze(1), torch.ones_like(start, dtype=torch.bool).unsqueeze(1))
-        # One token of context besides the newest: a first step has nothing older, so nothing can disagree.
+        newest = (start - 1).unsqueeze(1)
+        own = find_key(states.unsqueeze(1), newest, torch.ones_like(newest, dtype=torch.bool))
         key = torch.where(own == key, key, 0)
         if valid is not None:
             key = torch.where(valid == start.clamp(max=self.window), key, 0)
@@ -150,7 +151,9 @@ class WindowDrafter(_FrameDrafter):
 class PageDrafter(_FrameDrafter):
     """The embedded DSpark draft model whose window lies in pages of the KV cache manager."""
 
-    def _put(self, states: Tensor, frames: Tensor, valid: Tensor, pools: Any, tables: Tensor, capacities: Tensor) -> None:
+    def _put(
+        self, states: Tensor, frames: Tensor, valid: Tensor, pools: Any, tables: Tensor, capacities: Tensor
+    ) -> None:
         size, last = pools[0].shape[3], pools[0].shape[0] - 1
         valid = valid & (frames < capacities[:, None])
         page = torch.gather(tables.long(), 1, (frames // size).clamp(0, tables.shape[1] - 1))
@@ -159,8 +162,9 @@ class PageDrafter(_FrameDrafter):
             pool[page, 0, 0, frames % size] = states.to(pool.dtype)
 
     def write_context_pages(
-        self, states: Tensor, positions: Tensor, valid: Tensor, kv_pages: Any, block_tables: Tensor, capacities: Tensor
-    ) -> None:
+        self, states: Tensor, positions: Tensor, valid: Tensor, kv_pages: Any, block_tables: Tensor,
+        capacities: Tensor,
+    ) -> None:  # fmt: skip
         """Write the valid ones of states [requests, tokens, width] at their frames."""
         self._put(states, positions, valid, kv_pages, block_tables, capacities)
 
@@ -172,7 +176,8 @@ class PageDrafter(_FrameDrafter):
         size = kv_pages[0].shape[3]
         back = start_pos.unsqueeze(1) - 1 - torch.arange(self.window - 1, device=start_pos.device)
         due = back >= 1
-        page = torch.gather(block_tables.long(), 1, (back.clamp(min=0) // size).clamp(max=block_tables.shape[1] - 1))
+        column = (back.clamp(min=0) // size).clamp(max=block_tables.shape[1] - 1)
+        page = torch.gather(block_tables.long(), 1, column)
         keys = [find_key(pool[page, 0, 0, back.clamp(min=0) % size], back - 1, due) for pool in kv_pages]
         key = torch.where(keys[0] == keys[1], keys[0], 0)
         logits = self._logits(key, bonus, main_hidden, start_pos, valid_len)

@@ -46,6 +46,9 @@ class Engine:
         self.logger: Recorder = tree.logger
         self._attention = attention_class(tree.attention_metadata)
         self._capture = capture
+        # One buffer for all eager batches, as the real engine has it.
+        drafts = config.max_num_requests * config.draft_len
+        self._drafts = torch.zeros(drafts, dtype=torch.int32, device=device.name)
         self._numbers = _FIRST_NUMBER
         self._names: dict[int, str] = {}
         forward = inspect.signature(type(parts.worker)._forward_impl).parameters
@@ -169,7 +172,9 @@ class Engine:
         self._check_reach(members)
         metadata, name = self.parts.metadata, self.device.name
         attention = self._new_attention(len(contexts), rows.lengths)
-        metadata.draft_tokens = torch.tensor(rows.drafts, dtype=torch.int32, device=name) if rows.drafts else None
+        drafts = self._drafts[: len(rows.drafts)]
+        drafts.copy_(torch.tensor(rows.drafts, dtype=torch.int32))
+        metadata.draft_tokens = drafts if rows.drafts else None
         states = rows.states()
         metadata.captured_hidden_states[: len(states)] = states.to(name)
         inputs = {
@@ -197,7 +202,8 @@ class Engine:
         return graph.outputs
 
     def _graph(self, bucket: int) -> Graph:
-        metadata = self.parts.metadata.create_cuda_graph_metadata(bucket)
+        with self.device.computing():
+            metadata = self.parts.metadata.create_cuda_graph_metadata(bucket)
         width = self.config.draft_len + 1
         return Graph.allocate(bucket, width, metadata, self._new_attention(0, [width] * bucket), self.device.name)
 
@@ -223,16 +229,19 @@ class Engine:
             metadata.num_tokens = len(positions)
             if hasattr(metadata, "host_position_ids"):
                 metadata.host_position_ids = list(positions)
-        metadata.prepare()
-        if self.parts.shape.prepares:
-            self.parts.worker.prepare_managed_draft_cache(
-                self.parts.drafter, metadata, attention, self.parts.resources
-            )
+        with self.device.computing():
+            metadata.prepare()
+            if self.parts.shape.prepares:
+                self.parts.worker.prepare_managed_draft_cache(
+                    self.parts.drafter, metadata, attention, self.parts.resources
+                )
 
     def _forward(self, attention: Any, metadata: Any, inputs: dict[str, torch.Tensor]) -> Any:
-        return self.parts.worker(
-            **inputs, attn_metadata=attention, spec_metadata=metadata, draft_model=self.parts.drafter, **self._extra
-        )
+        with self.device.computing():
+            return self.parts.worker(
+                **inputs, attn_metadata=attention, spec_metadata=metadata, draft_model=self.parts.drafter,
+                **self._extra,
+            )  # fmt: skip
 
     # -- bookkeeping -------------------------------------------------------
 

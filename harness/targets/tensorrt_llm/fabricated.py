@@ -57,12 +57,13 @@ def _refusal(use: str) -> Callable[..., NoReturn]:
 
 
 _USES = (
-    "call bool eq ne lt le gt ge add radd sub rsub mul rmul truediv floordiv mod pow and or xor neg abs int index "
-    "float iter len getitem setitem contains enter exit"
-).split()
+    "call", "bool", "eq", "ne", "lt", "le", "gt", "ge", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv",
+    "floordiv", "mod", "pow", "and", "or", "xor", "neg", "abs", "int", "index", "float", "iter", "len", "getitem",
+    "setitem", "contains", "enter", "exit",
+)  # fmt: skip
 for _use in _USES:
     setattr(FabricatedValue, f"__{_use}__", _refusal(_use))
-FabricatedValue.__hash__ = object.__hash__  # type: ignore[assignment]  # a dataclass default must be hashable
+FabricatedValue.__hash__ = object.__hash__  # type: ignore[method-assign]  # a dataclass default must be hashable
 
 
 class _FabricatedClass(abc.ABCMeta):

@@ -18,7 +18,9 @@ __all__ = ["Recorder", "given_names"]
 
 _T = "tensorrt_llm"
 _TORCH = "tensorrt_llm._torch"
-_BACKENDS = ("attention_backend", "attention_backend.interface", "attention.backends", "attention.backends.interface")
+_BACKENDS = (
+    "attention_backend", "attention_backend.interface", "attention.backends", "attention.backends.interface"
+)  # fmt: skip
 
 
 class Recorder:

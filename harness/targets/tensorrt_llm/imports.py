@@ -7,7 +7,8 @@ Reading is enough to decide what the finder may make up: an import that its auth
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,17 +114,20 @@ def constant(file: Path | None, name: str, default: Any) -> Any:
     return default
 
 
+_OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.LShift: operator.lshift,
+    ast.Pow: operator.pow,
+}  # fmt: skip
+
+
 def _integer(node: ast.AST | None) -> int | None:
     if isinstance(node, ast.Constant):
         return node.value if type(node.value) is int else None
     if not isinstance(node, ast.BinOp):
         return None
     left, right = _integer(node.left), _integer(node.right)
-    if left is None or right is None:
+    compute = _OPERATIONS.get(type(node.op))
+    if left is None or right is None or compute is None:
         return None
-    operations = {
-        ast.Add: lambda: left + right, ast.Sub: lambda: left - right, ast.Mult: lambda: left * right,
-        ast.LShift: lambda: left << right, ast.Pow: lambda: left**right,
-    }  # fmt: skip
-    compute = operations.get(type(node.op))
-    return compute() if compute and 0 <= right < 128 or isinstance(node.op, (ast.Add, ast.Sub)) and compute else None
+    shifts = isinstance(node.op, (ast.LShift, ast.Pow))
+    return None if shifts and not 0 <= right <= 128 else compute(left, right)

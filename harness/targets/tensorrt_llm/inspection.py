@@ -14,6 +14,7 @@ from harness.trace import Event, EventKind, Pool
 __all__ = ["inspect_engine", "slot_events"]
 
 POOL = "slots"
+_TROUBLE = ("warning", "error", "critical")
 
 
 def inspect_engine(engine: Engine, events: tuple[Event, ...]) -> Inspection:
@@ -76,7 +77,7 @@ def slot_events(engine: Engine, before: dict[int, int]) -> tuple[Event, ...]:
         if before.get(number) != slot
     ]
     said, engine.logger.said[:] = list(engine.logger.said), []
-    events += [Event(EventKind.WARN, text=text) for level, text in said if level in ("warning", "error", "critical")]
+    events += [Event(EventKind.WARN, text=text) for level, text in said if level in _TROUBLE]
     return tuple(events)
 
 

@@ -28,6 +28,11 @@ class Resources:
         return self._manager
 
 
+def _total_pages(blocks: int, requests: int) -> int:
+    """Return the pages of a pool: by powers of two, since a real pool is sized by memory, not by requests."""
+    return blocks * max(32, 1 << requests.bit_length())
+
+
 class _Pages:
     """Hands out pages. Page 0 goes to whoever comes first, as in a real pool."""
 
@@ -52,7 +57,7 @@ class DraftManager(_Pages):
 
     def __init__(self, heads: int, kv_factor: int, requests: int, max_seq_len: int, device: str) -> None:
         self.max_blocks_per_seq = -(-max_seq_len // PAGE)
-        total = self.max_blocks_per_seq * (requests + 2)
+        total = _total_pages(self.max_blocks_per_seq, requests)
         super().__init__(total)
         self.max_seq_len, self.kv_factor = max_seq_len, kv_factor
         shape = (total, _LAYERS, kv_factor, heads, PAGE, HIDDEN // heads)
@@ -84,7 +89,7 @@ class HistoryManager(_Pages):
 
     def __init__(self, window: int, requests: int, max_seq_len: int, device: str) -> None:
         self.draft_max_blocks_per_seq = -(-max_seq_len // PAGE)
-        total = self.draft_max_blocks_per_seq * (requests + 2)
+        total = _total_pages(self.draft_max_blocks_per_seq, requests)
         super().__init__(total)
         self.draft_window_size = window
         self.layer_offsets = {layer: index for index, layer in enumerate(self.draft_layer_ids)}

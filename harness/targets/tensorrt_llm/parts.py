@@ -45,14 +45,14 @@ def build(tree: Tree, config: Config, variant: Variant, device: str) -> Parts:
     """Build a worker. Raises `LaunchError` for a tree that cannot, `UnsupportedError` for a form it lacks."""
     missing = [name for name in _FACTORIES if not hasattr(tree.utils, name)]
     if missing:
-        raise LaunchError(f"{tree.utils.__name__} has no {' and no '.join(missing)}: there is nothing to build from")
+        raise LaunchError(f"{tree.utils.__name__} has no {' and no '.join(missing)} to build a worker with")
     limit = 2 * config.max_seq_len + 8 * (config.draft_len + 1)
     metadata = _metadata(tree, config, variant, limit)
     separate = config.worker == "dflash" and variant.layout in ("managed", "mla")
     worker = _worker(tree, _spec_config(tree, config, variant), separate)
     shape = recognise(worker)
     if separate and not shape.managed:
-        raise UnsupportedError(f"{shape.family} takes no draft cache manager, so it has no layout {variant.layout!r}")
+        raise UnsupportedError(f"{shape.family} takes no draft cache manager: it has no layout {variant.layout!r}")
     drafter = _drafter(shape, config, variant, limit, device)
     worker.set_draft_model(drafter)
     manager = _manager(shape, config, variant, limit, device)
@@ -100,7 +100,8 @@ def _worker(tree: Tree, spec_config: SimpleNamespace, separate: bool) -> Any:
         )
     except Exception as error:
         reason = (str(error).splitlines() or [""])[0]
-        raise LaunchError(f"{tree.folder}: the worker cannot be built: {type(error).__name__}: {reason}") from error
+        why = f"{type(error).__name__}: {reason}"
+        raise LaunchError(f"{tree.folder}: the worker cannot be built: {why}") from error
     if worker is None:
         raise LaunchError(f"{tree.utils.__name__}.get_spec_worker knows no such worker")
     return worker

@@ -36,8 +36,7 @@ class TensorRTLLMSession:
         engine = self.engine
         before = dict(engine.parts.worker._req_to_slot)
         engine.begin()
-        with engine.device.computing():
-            self._apply(operation)
+        self._apply(operation)
         self._events = slot_events(engine, before)
 
     def _apply(self, operation: Operation) -> None:

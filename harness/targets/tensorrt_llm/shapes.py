@@ -42,7 +42,8 @@ def recognise(worker: Any) -> Shape:
     missing = [attribute for attribute in _POOL if not hasattr(worker, attribute)]
     if missing:
         raise LaunchError(
-            f"{name} has no shape that the harness knows: looked for {', '.join(_POOL)}; not found: {', '.join(missing)}"
+            f"{name} has no shape that the harness knows: "
+            f"looked for {', '.join(_POOL)}; not found: {', '.join(missing)}"
         )
     dummy = next((attribute for attribute in _DUMMIES if hasattr(worker, attribute)), "")
     if hasattr(worker, "_kv_windows"):

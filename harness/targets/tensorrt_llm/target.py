@@ -59,8 +59,6 @@ class TensorRTLLMTarget:
 
     def preload(self, source: str) -> None:
         """Import the tree in the process that forks for each case."""
-        import torch._dynamo  # a second, where a base class is decorated with torch.compile
-
         with Device("cpu").computing():
             load_tree(_folder(source)[0])
 

@@ -14,17 +14,20 @@ from collections.abc import Sequence
 
 import torch
 
-__all__ = ["HIDDEN", "JUNK_KEY", "MASK_TOKEN", "VOCAB", "chain", "find_key", "hidden_states", "key_of", "next_token", "one_hot"]
+__all__ = [
+    "HIDDEN", "JUNK_KEY", "MASK_TOKEN", "VOCAB", "chain", "find_key", "hidden_states", "key_of", "next_token",
+    "one_hot",
+]  # fmt: skip
 
 Tensor = torch.Tensor
 
-VOCAB = 64
+VOCAB = 32
 MASK_TOKEN = VOCAB - 1
-JUNK_KEY = 61
-_TOKENS = 62  # tokens are 1..62: 0 is a placeholder, 63 the mask
-_KEYS = 59
+JUNK_KEY = 29
+_TOKENS = 30  # tokens are 1..30: 0 is a placeholder, 31 the mask
+_KEYS = 27
 _VALID, _HIGH, _LOW = VOCAB, VOCAB + 1, VOCAB + 2
-HIDDEN = 72  # at least VOCAB + 3, and two heads of equal width
+HIDDEN = 36  # at least VOCAB + 3, and two heads of equal width
 
 
 def key_of(request: str, seed: int) -> int:

@@ -1,7 +1,6 @@
 """The part of a DFlash forward that all its families share: store, draft, account."""
 
 import torch
-
 from tensorrt_llm._utils import prefer_pinned
 
 from .context_store import ContextStore
@@ -81,7 +80,8 @@ class DFlashBase(ContextStore, SpecWorkerBase):
         offsets = torch.arange(length + 1, device=slots.device)
         columns = self._ctx_len[slots].unsqueeze(1) + offsets
         states = spec_metadata.get_hidden_states(total)[attn_metadata.num_ctx_tokens :]
-        key, value = draft_model.precompute_context_kv(draft_model.project_target_hidden(states), columns.flatten())
+        states = draft_model.project_target_hidden(states)
+        key, value = draft_model.precompute_context_kv(states, columns.flatten())
         wanted = (offsets < accepted.unsqueeze(1)).flatten().view(-1, 1, 1, 1).to(key.dtype)
         each = slots.unsqueeze(1).expand_as(columns).flatten()
         of_row = rows.unsqueeze(1).expand_as(columns).flatten()

@@ -1,5 +1,7 @@
 """A small engine's base classes, with the names and the contract of TensorRT-LLM's."""
 
+# ruff: noqa: TID252  # the package is another one where it is laid
+
 import copy
 import enum
 from abc import ABC, abstractmethod
@@ -8,9 +10,8 @@ from typing import Any
 
 import flashinfer
 import torch
-from torch import nn
-
 from tensorrt_llm.logger import logger
+from torch import nn
 
 from ..attention_backend.interface import AttentionMetadata
 from ..attention_backend.trtllm import TrtllmAttention
@@ -60,9 +61,8 @@ class SpecMetadata:
         self.num_seq_slots = self.num_seq_slots or self.max_num_requests
         self.batch_indices_cuda = torch.empty(self.max_num_requests, dtype=torch.int, device="cuda")
         if self.captured_hidden_states is None:
-            self.captured_hidden_states = torch.zeros(
-                self.max_num_tokens, self.hidden_size * len(self.layers_to_capture), dtype=self.dtype, device="cuda"
-            )
+            width = self.hidden_size * len(self.layers_to_capture)
+            self.captured_hidden_states = torch.zeros(self.max_num_tokens, width, dtype=self.dtype, device="cuda")
 
     def create_cuda_graph_metadata(self, max_batch_size):
         if self.is_cuda_graph:

@@ -1,5 +1,7 @@
 """The factories of a small engine, with the names of TensorRT-LLM's."""
 
+# ruff: noqa: TID252  # the package is another one where it is laid
+
 from ..pyexecutor.guided_decoder import GuidedDecoder
 from . import dspark as _dspark
 from .dflash import DFlashSpecMetadata, DFlashWorker

@@ -3,7 +3,6 @@
 from collections import deque
 
 import torch
-
 from tensorrt_llm.logger import logger
 
 from .dflash_base import DFlashBase, MappedMetadata

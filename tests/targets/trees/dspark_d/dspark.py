@@ -1,5 +1,7 @@
 """DSpark, family d: rolling windows of the worker's own; a standalone drafter is DFlash's lineage."""
 
+# ruff: noqa: TID252  # the package is another one where it is laid
+
 from collections import deque
 
 import torch
@@ -127,8 +129,9 @@ class DSv4DSparkWorker(SpecWorkerBase):
             captured = spec_metadata.get_hidden_states(input_ids.shape[0])
             made = self._draft(draft_model, captured, attn_metadata, tokens, counts, positions)
             drafts = torch.cat([drafts, self.sample_draft_tokens(made)])
-        for tensor, content in zip(state, saved):
-            tensor.copy_(content)
+        if warming:
+            for tensor, content in zip(state, saved, strict=True):
+                tensor.copy_(content)
         return self._outputs(logits, tokens, counts, drafts)
 
     def _draft(self, draft_model, captured, attn_metadata, tokens, counts, positions):

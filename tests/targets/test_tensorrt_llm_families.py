@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from laying import lay_tree
 
 from harness.catalogue import find_bug, load_reproducer
 from harness.launch import Launcher
@@ -12,7 +13,6 @@ from harness.orders import all_orders
 from harness.reproduce import Parameters, reproduce
 from harness.trace import Outcome
 from harness.verdicts import CaseResult
-from tests.targets.laying import lay_tree
 
 # name -> (DFlash family, DSpark family, worker, variant)
 FAMILIES = {
@@ -39,7 +39,7 @@ def run(folder: Path, family: tuple[str, str, str, str], form: str, regimes: tup
     dflash, dspark, worker, variant = family
     source = f"{lay_tree(folder, dflash, dspark, form)}{variant}"
     parameters = Parameters((worker,), regimes, orders=all_orders(BUCKETS))
-    with Launcher("tensorrt_llm", source=source, jobs=1) as launcher:
+    with Launcher("tensorrt_llm", source=source, isolation="none") as launcher:
         return reproduce(load_reproducer(find_bug("6535874")), parameters, launcher)
 
 

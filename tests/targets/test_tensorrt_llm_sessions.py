@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from laying import lay_tree
 
 from harness.invariants import Monitor, same_drafts
 from harness.launch import Launcher, Run
@@ -25,7 +26,6 @@ from harness.scenario import (
     Warmup,
 )
 from harness.trace import EventKind, Outcome, Trace
-from tests.targets.laying import lay_tree
 
 WORKERS = {"E": ("e", "d", "dflash"), "F": ("f", "d", "dflash"), "G": ("g", "e", "dflash"),
            "d": ("e", "d", "dspark"), "e": ("g", "e", "dspark")}  # fmt: skip
@@ -38,10 +38,20 @@ def run(folder: Path, family: str, operations: Sequence[Operation], variant: str
     if not source.exists():
         lay_tree(source, dflash, dspark, "fixed")
     scenario = Scenario(Config(worker, 4, 4, (2, 4)), tuple(operations))
-    with Launcher("tensorrt_llm", source=f"{source}{variant}", jobs=1) as launcher:
+    with Launcher("tensorrt_llm", source=f"{source}{variant}", isolation="none") as launcher:
         trace = launcher.run(Run(scenario, Monitor(scenario)))
     assert trace.violations == []
     return trace
+
+
+def test_family_e_never_gives_a_disaggregated_request_a_row(tmp_path: Path) -> None:
+    scenario = Scenario(
+        Config("dflash", 4, 4, (2, 4)), (*CAPTURED, Admit("r0", 4), AdmitDisaggregated("r1", 6), Step())
+    )
+    source = lay_tree(tmp_path / "E", "e", "d", "fixed")
+    with Launcher("tensorrt_llm", source=str(source), isolation="none") as launcher:
+        trace = launcher.run(Run(scenario, Monitor(scenario)))
+    assert [(v.invariant, v.rule, v.request) for v in trace.violations] == [("I-SEEDED", "not-its-row", "r1")]
 
 
 def alone(name: str, prompt: int = 4, steps: int = 6) -> tuple[Operation, ...]:
@@ -97,10 +107,11 @@ def test_a_request_absent_from_a_batch_is_declared_to_lose_its_context(tmp_path:
     assert same_drafts(reference, trace) == []
 
 
-def test_a_disaggregated_request_gets_a_slot_where_the_family_gives_one(tmp_path: Path, family: str) -> None:
+@pytest.mark.parametrize("family", ["F", "G", "d", "e"])
+def test_a_disaggregated_request_gets_a_row_in_its_first_step(tmp_path: Path, family: str) -> None:
     trace = run(tmp_path, family, (*CAPTURED, Admit("r0", 4), AdmitDisaggregated("r1", 6), Step(), Step()))
     assert trace.outcome is Outcome.OK
-    assert ("r1" in trace.snapshots[-1].pools[0].owners) == (family != "E")
+    assert "r1" in trace.snapshots[-1].pools[0].owners
 
 
 def test_disaggregated_context_arrives_with_the_managers_pages(tmp_path: Path) -> None:

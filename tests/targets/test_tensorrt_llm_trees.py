@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from laying import lay_tree, speculative
 
 from harness.errors import ExitCode, LaunchError
 from harness.launch import Launcher, Run
 from harness.scenario import Admit, Config, Scenario, Step, Warmup
 from harness.trace import Outcome, Trace
-from tests.targets.laying import lay_tree, speculative
 
 SCENARIO = Scenario(Config("dflash", 2, 2, ()), (Warmup(), Admit("r0", 4), Step()))
 
 
 def launch(source: str, scenario: Scenario = SCENARIO) -> Trace:
-    with Launcher("tensorrt_llm", source=source, jobs=1) as launcher:
+    with Launcher("tensorrt_llm", source=source, isolation="none") as launcher:
         return launcher.run(Run(scenario))
 
 
@@ -132,7 +132,7 @@ def test_a_name_that_a_module_of_the_tree_does_not_define_cannot_be_imported(tre
 
 
 def test_a_description_names_the_trees_own_modules_and_the_stand_ins(tree: Path) -> None:
-    with Launcher("tensorrt_llm", source=str(tree), jobs=1) as launcher:
+    with Launcher("tensorrt_llm", source=str(tree), isolation="none") as launcher:
         description = launcher.describe()
     assert description.version == "no commit known; DFlash E, DSpark d"
     assert "tensorrt_llm._torch.speculative.dflash" in description.own
@@ -164,7 +164,7 @@ def test_a_complete_package_is_imported_with_nothing_fabricated(tree: Path) -> N
         file.write_text(text, encoding="utf-8")
     (tree / "flashinfer.py").write_text("__version__ = '0.6.4'\n", encoding="utf-8")
     assert launch(str(tree)).outcome is Outcome.OK
-    with Launcher("tensorrt_llm", source=str(tree), jobs=1) as launcher:
+    with Launcher("tensorrt_llm", source=str(tree), isolation="none") as launcher:
         description = launcher.describe()
     assert "tensorrt_llm.logger" in description.own
     assert not [name for name in description.stand_ins if name.startswith("tensorrt_llm")]

@@ -163,6 +163,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         if fullname in self._own:
             return importlib.util.spec_from_file_location(fullname, module_file(self.folder, fullname))
+        above = module_file(self.folder, fullname.rpartition(".")[0])
+        if above is not None and above.name != "__init__.py":
+            return None  # a plain module of the tree has names, and no modules below it
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:

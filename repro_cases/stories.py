@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from harness.orders import regime_capacities
-from harness.scenario import Admit, Capture, Config, Finish, Operation, Scenario, Step, Warmup
+from harness.reproduce import Parameters, Reproducer
+from harness.scenario import (
+    Admit,
+    AdmitDisaggregated,
+    Capture,
+    Config,
+    Finish,
+    Operation,
+    Scenario,
+    Step,
+    Warmup,
+)
+from harness.verdicts import Case
 
-__all__ = ["alone", "captures", "regime_config", "sweep"]
+__all__ = ["alone", "captures", "each_alone", "regime_config", "story", "sweep"]
 
 _PROMPT = 4  # tokens: enough context for a drafter to depend on, few enough to prefill at once
 
@@ -47,8 +59,45 @@ def _turns(live: Sequence[str], config: Config) -> Iterator[Step]:
 
 def alone(config: Config, requests: int, steps: int) -> Scenario:
     """Each request by itself, with no graph and no padding: what its drafts are to be compared with."""
+    return each_alone(config, [Admit(f"r{index}", _PROMPT) for index in range(requests)], steps)
+
+
+def each_alone(config: Config, admissions: Iterable[Admit | AdmitDisaggregated], steps: int) -> Scenario:
+    """The same for requests that come in the given ways."""
     operations: list[Operation] = []
-    for index in range(requests):
-        name = f"r{index}"
-        operations += [Admit(name, _PROMPT), *[Step((name,), graph=False)] * steps, Finish(name)]
+    for admission in admissions:
+        name = admission.request
+        operations += [admission, *[Step((name,), graph=False)] * steps, Finish(name)]
     return Scenario(config, tuple(operations), "each request alone")
+
+
+def story(
+    bug: str,
+    told: Callable[[Config], Iterable[Operation]],
+    *,
+    regimes: tuple[str, ...] = ("exact",),
+    captured: bool = True,
+) -> Reproducer:
+    """Return the reproducer of a bug that hangs on no order of buckets: `told` yields what happens.
+
+    Before it the buckets are captured, in the first and the last of the given orders; not `captured` leaves out
+    every warm-up too. Each request that comes is also run alone, in the way in which it last came.
+    """
+
+    def cases(parameters: Parameters) -> Iterator[Case]:
+        ends = dict.fromkeys((parameters.orders[0], parameters.orders[-1]))
+        for worker in parameters.workers:
+            for first in parameters.firsts if captured else ("eager",):
+                for regime in parameters.regimes or ():
+                    for order in ends if captured else list(ends)[:1]:
+                        config = regime_config(worker, regime, order)
+                        before = captures(order, first) if captured else ()
+                        yield Case(worker, regime, first, order, Scenario(config, (*before, *told(config))))
+
+    def reference(worker: str, parameters: Parameters) -> Scenario:
+        config = regime_config(worker, regimes[0], parameters.orders[0])
+        happens = list(told(config))
+        comes = {op.request: op for op in happens if isinstance(op, (Admit, AdmitDisaggregated))}
+        return each_alone(config, comes.values(), sum(isinstance(op, Step) for op in happens))
+
+    return Reproducer(bug, cases, reference, regimes)

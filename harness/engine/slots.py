@@ -16,7 +16,8 @@ class NoFreeSlotError(RuntimeError):
 class SlotPool:
     """Rows 0..capacity-1 may be owned, first free first; the dummy row stands behind them.
 
-    A row is given back at once (`release`), or at the next batch (`retire`, then `reclaim`).
+    A row is given back at once (`release`), or with the next batch (`retire`, then `reclaim`); until then it is
+    nobody's, though the pool still knows whose it was.
     """
 
     def __init__(self, name: str, capacity: int) -> None:
@@ -25,7 +26,7 @@ class SlotPool:
         self.dummy = capacity
         self._free = deque(range(capacity))
         self._owners: dict[str, int] = {}
-        self._retiring: list[int] = []
+        self._retiring: set[str] = set()
         self._events: list[Event] = []
 
     @property
@@ -51,28 +52,32 @@ class SlotPool:
     def release(self, request: str) -> None:
         """Take the row of `request` back; it is the last to be handed out again."""
         row = self._owners.pop(request)
+        self._retiring.discard(request)
         self._free.append(row)
         self._events.append(Event(EventKind.RELEASE, self.name, request, row))
 
     def retire(self, request: str) -> None:
-        """Take the row of `request` back, but not yet for others."""
-        self._retiring.append(self._owners.pop(request))
+        """Take the row of `request` back, but hand it out to nobody yet."""
+        self._retiring.add(request)
 
     def reclaim(self) -> None:
         """Hand retired rows out again from now on."""
-        self._free.extend(self._retiring)
-        self._retiring.clear()
+        for request in sorted(self._retiring):
+            self.release(request)
+
+    def revive(self, request: str) -> None:
+        """Take a retirement back."""
+        self._retiring.discard(request)
 
     def row(self, request: str) -> int | None:
-        """Return the row that `request` owns, None if it owns none."""
+        """Return the row that `request` owns or owned until it retired, None if there is none."""
         return self._owners.get(request)
 
     def view(self, dummy_position: int | None = None) -> Pool:
         """Return the present partition as plain data."""
-        return Pool(
-            self.name, self.capacity, self.dummy, dict(self._owners), tuple(self._free), tuple(self._retiring),
-            dummy_position,
-        )  # fmt: skip
+        owners = {request: row for request, row in self._owners.items() if request not in self._retiring}
+        retiring = tuple(row for request, row in self._owners.items() if request in self._retiring)
+        return Pool(self.name, self.capacity, self.dummy, owners, tuple(self._free), retiring, dummy_position)
 
     def take_events(self) -> tuple[Event, ...]:
         """Return what happened since the last call."""

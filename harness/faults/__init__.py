@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.engine import Parts
+from harness.faults.baked import BAKED_FAULTS
 from harness.faults.base import Fault
 from harness.faults.capacity import CAPACITY_FAULTS
+from harness.faults.identity import IDENTITY_FAULTS
+from harness.faults.leaks import LEAK_FAULTS
+from harness.faults.position import POSITION_FAULTS
+from harness.faults.refusal import REFUSAL_FAULTS
+from harness.faults.rollback import ROLLBACK_FAULTS
 from harness.faults.scratch import SCRATCH_FAULTS
+from harness.faults.seeding import SEEDING_FAULTS
 from harness.faults.tail import TAIL_FAULTS
 
 __all__ = ["FAULTS", "Fault", "apply_faults"]
 
-FAULTS: dict[str, Fault] = {fault.name: fault for fault in (*CAPACITY_FAULTS, *SCRATCH_FAULTS, *TAIL_FAULTS)}
+_BY_KIND = (
+    CAPACITY_FAULTS, SCRATCH_FAULTS, TAIL_FAULTS, LEAK_FAULTS, SEEDING_FAULTS, POSITION_FAULTS, ROLLBACK_FAULTS,
+    BAKED_FAULTS, IDENTITY_FAULTS, REFUSAL_FAULTS,
+)  # fmt: skip
+
+FAULTS: dict[str, Fault] = {fault.name: fault for faults in _BY_KIND for fault in faults}
 
 
 def apply_faults(parts: Parts, names: Sequence[str]) -> Parts:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from harness.scenario import Config, Operation
 from harness.trace import Pool, Snapshot, Violation
@@ -13,16 +13,28 @@ __all__ = ["Predicate", "View"]
 
 @dataclass(frozen=True)
 class View:
-    """A snapshot, the one before it (None at first), and what was asked of the engine."""
+    """A snapshot, the one before it (None at first), and what was asked of the engine until now.
+
+    live      requests that hold a seat after this operation.
+    written   context tokens of each live request whose states the worker was given so far.
+    captured  where a graph was replayed: each buffer's generation when that graph was captured.
+    """
 
     config: Config
     operation: Operation
     now: Snapshot
     before: Snapshot | None
+    live: Collection[str] = ()
+    written: Mapping[str, int] = field(default_factory=dict)
+    captured: Mapping[str, int] = field(default_factory=dict)
 
     def pool(self, name: str) -> Pool | None:
         """Return the pool of that name, None if it is not allocated yet."""
-        return next((pool for pool in self.now.pools if pool.name == name), None)
+        return _named(self.now, name)
+
+    def before_pool(self, name: str) -> Pool | None:
+        """Return the pool of that name as it was one operation earlier."""
+        return None if self.before is None else _named(self.before, name)
 
     def broken(
         self,
@@ -40,6 +52,10 @@ class View:
         return Violation(
             invariant, rule, message, self.now.operation, str(expected), str(seen), buffer, row, request
         )
+
+
+def _named(snapshot: Snapshot, name: str) -> Pool | None:
+    return next((pool for pool in snapshot.pools if pool.name == name), None)
 
 
 # A pure function of a view. It yields every violation it sees, the most telling first.

@@ -56,14 +56,17 @@ def _padding(view: View) -> Iterator[Violation]:
         if pool is None:
             continue
         owner = {row: request for request, row in pool.owners.items()}
-        for offset, row in enumerate(item.tail):
-            if row in owner:
-                yield view.broken(
-                    "I-SCRATCH", "padding-aliases",
-                    f"padding in batch row {len(view.now.batch) + offset} of {item.name} points at row {row}, "
-                    f"which {owner[row]} owns",
-                    expected=item.sentinel, seen=row, buffer=item.name, row=row, request=owner[row],
-                )  # fmt: skip
+        seats = [(place, row) for place, row in enumerate(item.tail) if row in range(view.config.seats)]
+        # One a buffer, and rather one that somebody owns: the others are there for the same reason.
+        for place, row in sorted(seats, key=lambda seat: seat[1] not in owner)[:1]:
+            rule, whose = ("padding-aliases", f"which {owner[row]} owns") if row in owner else (
+                "padding-on-seat", "a seat that a request may get"
+            )  # fmt: skip
+            yield view.broken(
+                "I-SCRATCH", rule,
+                f"padding in batch row {len(view.now.batch) + place} of {item.name} points at row {row}, {whose}",
+                expected=item.sentinel, seen=row, buffer=item.name, row=row, request=owner.get(row, ""),
+            )  # fmt: skip
 
 
 def _absent(view: View) -> Iterator[Violation]:

@@ -43,6 +43,13 @@ def test_other_drafts_are_named_with_request_and_operation() -> None:
     assert (violation.operation, violation.expected, violation.seen) == (2, "[1, 2, 3]", "[1, 2, 4]")
 
 
+def test_a_shorter_runtime_draft_length_is_compared_as_far_as_it_goes() -> None:
+    a = STEPPED["a"]
+    assert same_drafts(_trace(a=a), _trace(a=replace(a, drafts=()))) == []
+    assert same_drafts(_trace(a=a), _trace(a=replace(a, drafts=(1, 2)))) == []
+    assert len(same_drafts(_trace(a=a), _trace(a=replace(a, drafts=(1, 3))))) == 1
+
+
 def test_another_token_is_named_where_drafts_agree() -> None:
     a = STEPPED["a"]
     (violation,) = same_drafts(_trace(a=a), _trace(a=replace(a, emitted=(5,))))
@@ -51,9 +58,9 @@ def test_another_token_is_named_where_drafts_agree() -> None:
 
 def test_the_first_difference_of_a_request_is_enough() -> None:
     a, b = STEPPED["a"], replace(STEPPED["a"], position=6)
-    reference, other = _trace(a=a), _trace(a=replace(a, drafts=()))
+    reference, other = _trace(a=a), _trace(a=replace(a, drafts=(7, 7, 7)))
     reference.snapshots.append(replace(HEALTHY, requests={"a": b}))
-    other.snapshots.append(replace(HEALTHY, requests={"a": replace(b, drafts=())}))
+    other.snapshots.append(replace(HEALTHY, requests={"a": replace(b, drafts=(7, 7, 7))}))
     assert len(same_drafts(reference, other)) == 1
 
 

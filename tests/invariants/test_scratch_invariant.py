@@ -52,6 +52,13 @@ def test_padding_that_points_at_an_owned_row_names_the_owner_in_the_batch_or_not
     assert violation.orders == "captured none, used 2"
 
 
+def test_padding_on_a_seat_that_nobody_owns_yet_is_named_once_a_buffer() -> None:
+    idle = replace(SLOT_MAP, tail=(3, 2, 2))
+    (violation,) = judged(dummy_apart, snapshot(graph_inputs=(idle,), padded=4))
+    assert (violation.rule, violation.row, violation.request) == ("padding-on-seat", 2, "")
+    assert violation.message.startswith("padding in batch row 2 of worker.batch_to_slot points at row 2, a seat")
+
+
 def test_a_changed_row_of_a_live_request_outside_the_batch_is_named() -> None:
     before = snapshot(operation=1)
     now = snapshot(buffers=(replace(CONTEXT, digests=(10, 21, 30, 40)), MAP))
@@ -86,7 +93,7 @@ def test_what_probes_found_is_passed_on_with_the_orders() -> None:
 def _broken(launcher: Launcher, worker: str, *operations: Operation) -> list[Violation]:
     scenario = Scenario(Config(worker, 4, 4, (4,)), operations)
     assert launcher.run(Run(scenario, Monitor(scenario))).violations == []
-    return launcher.run(Run(scenario, Monitor(scenario, [dummy_apart]), FAULT)).violations
+    return launcher.run(Run(scenario, Monitor(scenario, [dummy_apart]), FAULT, keep_going=True)).violations
 
 
 @pytest.mark.parametrize("worker", WORKERS)
@@ -94,7 +101,9 @@ def test_padding_on_slot_zero_is_seen_in_the_map_and_in_its_absent_owners_row(
     launcher: Launcher, worker: str
 ) -> None:
     found = _broken(launcher, worker, Capture(4), Admit("r0", 4), Admit("r1", 4), Step(("r1",)))
-    alias = found[0]
+    # At the capture nobody owns row 0 yet: it is a seat that somebody will get.
+    assert (found[0].operation, found[0].rule, found[0].request) == (0, "padding-on-seat", "")
+    alias = next(violation for violation in found if violation.operation == 3)
     assert (alias.rule, alias.buffer, alias.row, alias.request) == (
         "padding-aliases", "worker.batch_to_slot", 0, "r0",
     )  # fmt: skip

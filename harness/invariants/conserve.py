@@ -1,0 +1,42 @@
+"""I-CONSERVE: every row of a pool is free, held by a live request, or retiring; exactly one of them. Kind K05."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from harness.invariants.base import View
+from harness.trace import Pool, Violation
+
+__all__ = ["rows_are_conserved"]
+
+
+def rows_are_conserved(view: View) -> Iterator[Violation]:
+    """No row is lost, in two places at once, or held by a request that is not live."""
+    for pool in view.now.pools:
+        yield from _partition(view, pool)
+        for request, row in pool.owners.items():
+            if request not in view.live:
+                yield view.broken(
+                    "I-CONSERVE", "leak", f"{request} holds row {row} of pool {pool.name} and is no live request",
+                    expected="live requests alone hold rows", seen=request, buffer=pool.name, row=row,
+                    request=request,
+                )  # fmt: skip
+
+
+def _partition(view: View, pool: Pool) -> Iterator[Violation]:
+    # Two owners of one row are I-SCRATCH's; here they count once.
+    places = Counter([*pool.free, *pool.retiring, *set(pool.owners.values())])
+    for row, count in places.items():
+        if count > 1:
+            yield view.broken(
+                "I-CONSERVE", "twice", f"row {row} of pool {pool.name} is in {count} places at once",
+                expected="one", seen=count, buffer=pool.name, row=row,
+            )  # fmt: skip
+    lost = sorted(set(range(pool.capacity)) - places.keys())
+    if lost:
+        yield view.broken(
+            "I-CONSERVE", "lost", f"row {lost[0]} of pool {pool.name} is neither free nor held nor retiring",
+            expected=f"{pool.capacity} rows accounted for", seen=pool.capacity - len(lost), buffer=pool.name,
+            row=lost[0],
+        )  # fmt: skip

@@ -1,0 +1,27 @@
+"""I-LOUD: a refused row is never passed over in silence. Kind K15."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.invariants.base import View
+from harness.trace import EventKind, Violation
+
+__all__ = ["refusals_are_loud"]
+
+
+def refusals_are_loud(view: View) -> Iterator[Violation]:
+    """An operation in which a pool refused a live request a row raises, or the request has one in the end.
+
+    A snapshot is taken only of an operation that did not raise, so a refusal seen here was swallowed.
+    """
+    for event in view.now.events:
+        pool = view.pool(event.pool)
+        if event.kind is not EventKind.REFUSE or pool is None or event.request not in view.live:
+            continue
+        if event.request not in pool.owners:
+            yield view.broken(
+                "I-LOUD", "swallowed",
+                f"pool {pool.name} refused {event.request} a row, which runs on without one; nothing said so",
+                expected="an error, or a row", seen="neither", buffer=pool.name, request=event.request,
+            )  # fmt: skip

@@ -81,6 +81,16 @@ class TestMarked(base.Base):
 if True:
     def test_in_branch(): pass
 
+@pytest.mark.parametrize(["single"], [("v1",), (2,)])
+def test_list_of_one_name(single): pass
+
+test_values = ["no", "tests"]
+
+class FalseTestCase:
+    def test_not_collected_either(self): pass
+class Derived(FalseTestCase):
+    pass
+
 def helper(): pass
 class Helper:
     def test_not_collected(self): pass
@@ -156,6 +166,11 @@ def test_source_gives_exactly_the_ids_that_pytest_collects(tmp_path: Path) -> No
         ("@pytest.fixture(params=[1])\ndef f(request): pass\ndef test_a(f): pass", "test_a[1]"),
         ("@pytest.fixture(params=[1], autouse=True)\ndef f(request): pass\ndef test_a(): pass", "test_a[1]"),
         ("@pytest.mark.usefixtures('gone')\ndef test_a(): pass", "test_a[1]"),
+        (f"@pytest.mark.parametrize('x', ['{'a' * 101}'])\ndef test_a(x): pass", "test_a[x0]"),
+        (
+            "def pytest_make_parametrize_id(): pass\n@pytest.mark.parametrize('x', [1])\ndef test_a(x): pass",
+            "test_a[2]",
+        ),
         ("def pytest_generate_tests(metafunc): pass\ndef test_a(): pass", "test_a[1]"),
         ("X = [1]\nX.append(2)\n@pytest.mark.parametrize('x', X)\ndef test_a(x): pass", "test_a[3]"),
         ("X = [1]\nX += [2]\n@pytest.mark.parametrize('x', X)\ndef test_a(x): pass", "test_a[3]"),
@@ -185,6 +200,7 @@ def test_what_only_running_the_code_can_tell_stays_open(tmp_path: Path, body: st
         ("@pytest.mark.parametrize('x', [1])\ndef test_a(x): pass", "test_a[2]", Kind.PARAMETER),
         ("def test_a(tmp_path): pass", "test_a[1]", Kind.PARAMETER),
         ("def test_a(): pass", "test_b", Kind.TEST),
+        ("test_cases = [1]", "test_cases", Kind.TEST),
         ("class TestA: pass", "TestA::test_x", Kind.TEST),
         ("class TestA: pass", "TestB::test_x", Kind.CLASS),
     ],

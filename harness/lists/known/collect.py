@@ -27,6 +27,8 @@ _EMPTY_BASES = frozenset(
         "unittest.IsolatedAsyncioTestCase",
     ]
 )
+_LITERALS = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set)
+_HOOKS = ("pytest_generate_tests", "pytest_make_parametrize_id")
 _PLAIN_DECORATORS = frozenset(("staticmethod", "classmethod", "abstractmethod", "abc.abstractmethod"))
 
 
@@ -78,6 +80,8 @@ def _module(found: _Collector, origin: Module, module: Module) -> None:
             continue
         resolved = found.modules.definition(origin, name)
         if resolved is None:
+            if isinstance(origin.constants.get(name), _LITERALS):
+                continue
             if name.startswith("Test"):
                 found.classes.add(name)
                 found.open_classes[name] = f"{name} is defined outside the source"
@@ -120,8 +124,8 @@ def _class(
             elif inner.startswith("test"):
                 own = [(home, mark) for mark in reversed(definition.decorator_list)]
                 found.functions[full] = _parameters(found, _Method(definition, home, bodies, own + marks + outer))
-        for inner in body.constants:
-            if inner.startswith("test"):
+        for inner, value in body.constants.items():
+            if inner.startswith("test") and not isinstance(value, _LITERALS):
                 found.functions[f"{name}::{inner}"] = None
         if body.open:
             found.open_classes[name] = body.open
@@ -150,8 +154,13 @@ def _lineage(
 
 
 def _is_unittest(modules: Modules, module: Module, node: ast.ClassDef) -> bool:
+    """Whether a class is a `TestCase`, of unittest or of a library that is not below the source."""
     lineage, _ = _lineage(modules, module, node)
-    return any(dotted(base).endswith("TestCase") for _, cls, _ in lineage for base in cls.bases)
+    return any(
+        dotted(base).endswith("TestCase") and modules.definition(home, dotted(base)) is None
+        for home, cls, _ in lineage
+        for base in cls.bases
+    )
 
 
 def _pytestmark(body: Module) -> list[ast.expr]:
@@ -177,7 +186,7 @@ def _parameters(found: _Collector, method: _Method) -> Parameters:
                 found.open = f"{method.module.path.name} makes tests with 'parameterized'"
             return None
     scopes = [*method.bodies, method.module, *found.conftests]
-    if any("pytest_generate_tests" in scope.definitions for scope in scopes):
+    if any(hook in scope.definitions for scope in scopes for hook in _HOOKS):
         return None
     filled = {name for call, names in calls for name in argument_names(call, names)}
     requested = [a for a in requested_arguments(method.node) if a not in filled]

@@ -15,6 +15,7 @@ __all__ = ["Names", "argument_names", "is_parametrize", "parameter_ids"]
 
 _MAX_IDS = 20_000
 _MAX_DEPTH = 8
+_LONGEST_VALUE = 100  # newer versions of pytest do not take a longer text for an id
 
 Names = Mapping[str, ast.expr]
 """Names that stand for one literal expression of the module."""
@@ -52,16 +53,19 @@ def argument_names(call: ast.Call, names: Names) -> list[str]:
 
 
 def _ids(mark: ast.Call, names: Names) -> list[str]:
-    arguments = _argument_names(_argument(mark, 0, "argnames"), names)
+    given_names = _followed(_argument(mark, 0, "argnames"), names)
+    arguments = _argument_names(given_names, names)
+    # A list of one name takes tuples of one value; the name alone takes the values themselves.
+    bare = isinstance(given_names, ast.Constant) and len(arguments) == 1
     values = _elements(_argument(mark, 1, "argvalues"), names)
     given = _argument(mark, 3, "ids")
     if given is None or (isinstance(given, ast.Constant) and given.value is None):
-        return [_set_id(value, arguments, index, names) for index, value in enumerate(values)]
+        return [_set_id(value, arguments, index, names, bare) for index, value in enumerate(values)]
     ids = _elements(given, names)
     if len(ids) != len(values):
         raise _UnknownError
     return [
-        _set_id(value, arguments, index, names, given=one)
+        _set_id(value, arguments, index, names, bare, given=one)
         for index, (value, one) in enumerate(zip(values, ids, strict=True))
     ]
 
@@ -113,7 +117,9 @@ def _range(arguments: list[ast.expr]) -> list[int]:
     return whole
 
 
-def _set_id(value: ast.expr, arguments: list[str], index: int, names: Names, given: ast.expr | None = None) -> str:
+def _set_id(
+    value: ast.expr, arguments: list[str], index: int, names: Names, bare: bool, given: ast.expr | None = None
+) -> str:
     """The id of one set of values; what `pytest.param(id=...)` says counts before the list of ids."""
     value = _followed(value, names)
     parts: list[ast.expr]
@@ -122,7 +128,7 @@ def _set_id(value: ast.expr, arguments: list[str], index: int, names: Names, giv
         given = own if own is not None and not _is_none(own) else given
         parts = value.args
     else:
-        parts = [value] if len(arguments) == 1 else _elements(value, names)
+        parts = [value] if bare else _elements(value, names)
     if given is not None and not _is_none(given):
         return _given_id(_followed(given, names))
     if len(parts) != len(arguments):
@@ -149,7 +155,7 @@ def _value_id(node: ast.expr, argument: str, index: int) -> str:
     if isinstance(node, (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)):
         return f"{argument}{index}"
     value = node.value if isinstance(node, ast.Constant) else _number(node)
-    if isinstance(value, str):
+    if isinstance(value, str) and len(value) <= _LONGEST_VALUE:
         return _escaped(value)
     if (isinstance(node, ast.Constant) and value is None) or isinstance(value, (bool, int, float, complex)):
         return str(value)

@@ -203,7 +203,7 @@ def test_what_fmt_has_sorted_is_sorted(tmp_path: Path) -> None:
 def test_a_waiver_is_listed_when_an_entry_runs_all_or_a_part_of_it(tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text('accuracy/test_llm.py::TestLlama\nunittest/executor -k "x"\n')
     listed = ["accuracy", "accuracy/test_llm.py::TestLlama::test_fp8[tp2-trtllm]", 'unittest/executor -k "x"']
-    missing = ["accuracy/test_llm.py::TestQwen", "test_e2e.py"]
+    missing = ["accuracy/test_llm.py::TestQwen", 'test_e2e.py -k "x"']
     text = "".join(f"{n} {BUG}\n" for n in (*listed, *missing))
     options = ("--lists", str(tmp_path / "list.txt"), "--ignore", "upstream-*,unsorted,shadowed")
     assert check_waives(tmp_path, text, *options).findings == [(4, "unlisted-waiver"), (5, "unlisted-waiver")]

@@ -51,14 +51,12 @@ class Job:
 
     def take(self, reply: Reply) -> bool:
         """Note a reply; return whether the run goes on. What comes after a stop is not looked at."""
-        if self.stopped:
-            return False
         for name in ("end", "layout", "description", "opened"):
             value = getattr(reply, name)
             if value is not None:
                 setattr(self, name, value)
-        if reply.snapshot is None:
-            return True
+        if reply.snapshot is None or self.stopped:
+            return not self.stopped
         assert self.trace is not None
         snapshots = self.trace.snapshots
         snapshots.append(with_changes(snapshots[-1] if snapshots else None, reply.snapshot))
@@ -75,13 +73,16 @@ class Job:
             self._settle(self.trace)
 
     def _settle(self, trace: Trace) -> None:
-        if self.broke is not None:
+        if self.end is not None:
+            trace.device = self.end.device or trace.device
+        if self.stopped:  # however far the host ran ahead, and whatever happened to it there
+            trace.outcome, trace.at = Outcome.VIOLATION, trace.violations[0].operation
+        elif self.broke is not None:
             trace.outcome, trace.detail = self.broke
             trace.at = len(trace.snapshots) if self.opened else -1
             trace.log = self.log[-_LOG_TAIL:]
         elif self.end is not None:
             trace.outcome, trace.detail, trace.at = self.end.outcome, self.end.detail, self.end.at
-            trace.device = self.end.device or trace.device
         if trace.violations and trace.outcome is Outcome.OK:
             trace.outcome, trace.at = Outcome.VIOLATION, trace.violations[0].operation
 
@@ -174,11 +175,13 @@ class Host:
         reply = decode(Reply, json.loads(line))
         if reply.pid is not None:
             self._pid = reply.pid
+        stopped_before = self.job.stopped
         go_on = self.job.take(reply)
-        if reply.snapshot is not None and self.job.request.lockstep:
-            self._send(dumps({"go": go_on}))
-        elif not go_on and reply.exit is None:
-            self._kill(self._pid)
+        if self.job.request.lockstep:
+            if reply.snapshot is not None:
+                self._send(dumps({"go": go_on}))
+        elif not go_on and not stopped_before:
+            self._kill(self._pid)  # it runs ahead; nobody looks at what it does now
         if reply.exit is None:
             return False
         self.dead = self.job.end is not None and self.job.end.stuck

@@ -16,7 +16,7 @@ import pytest
 from harness.errors import LaunchError
 from harness.launch import Launcher, Run
 from harness.scenario import Admit, Config, Scenario, Step
-from harness.trace import Outcome, Trace
+from harness.trace import Outcome, Snapshot, Trace, Violation
 
 HERE = Path(__file__).parent
 TARGET = "misbehaving:Misbehaving"
@@ -125,6 +125,23 @@ def test_a_worker_that_raises_is_an_error_with_its_message(launcher: Launcher) -
 def test_sys_exit_in_a_worker_costs_its_case_only(launcher: Launcher) -> None:
     assert run(launcher, "exit-politely").outcome in (Outcome.CRASH, Outcome.ERROR)
     assert run(launcher, "fine").outcome is Outcome.OK
+
+
+def object_to_the_first(snapshot: Snapshot) -> list[Violation]:
+    return [Violation("I-X", "rule", "no", 0, "this", "that")] if snapshot.operation == 0 else []
+
+
+def test_a_run_stops_at_its_first_violation_whatever_would_come_next(launcher: Launcher) -> None:
+    trace = launcher.run(Run(scenario("fine", "loop"), object_to_the_first))
+    assert (trace.outcome, trace.at, len(trace.snapshots)) == (Outcome.VIOLATION, 0, 1)
+    pid = serving_pid(trace)
+    assert (serving_pid(run(launcher, "fine")) == pid) == (launcher.isolation == "reuse")
+
+
+def test_a_run_that_is_to_go_on_shows_what_comes_after_a_violation(launcher: Launcher) -> None:
+    trace = launcher.run(Run(scenario("fine", "raise"), object_to_the_first, keep_going=True))
+    assert (trace.outcome, trace.at) == (Outcome.ERROR, 1)
+    assert len(trace.violations) == 1
 
 
 def test_what_a_target_cannot_do_is_unsupported_and_never_a_pass(launcher: Launcher) -> None:

@@ -37,6 +37,10 @@ class Device:
         with _facade(self), _CpuRedirect():
             yield
 
+    def importing(self) -> contextlib.AbstractContextManager[object]:
+        """Let the tree's modules be imported: no facade, for torch's compiler keeps a table of `torch.cuda`."""
+        return _CpuRedirect() if self.on_cpu else contextlib.nullcontext()
+
     @contextlib.contextmanager
     def capturing(self) -> Iterator[None]:
         """Answer "capturing" while a forward is recorded on a CPU; CUDA knows by itself."""

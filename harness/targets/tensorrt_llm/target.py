@@ -46,8 +46,10 @@ class TensorRTLLMTarget:
     def describe_source(self, source: str) -> Description:
         """Say which modules of the tree in `source` are its own and which are stand-ins. Raises `LaunchError`."""
         folder, variant = _folder(source)
-        with Device("cpu").computing():
+        device = Device("cpu")
+        with device.importing():
             tree = load_tree(folder)
+        with device.computing():
             families = [_family(tree, worker, variant) for worker in ("dflash", "dspark")]
         made_up = tuple(sorted({module for module, _ in tree.ledger.empty | tree.ledger.given}))
         return replace(
@@ -59,15 +61,16 @@ class TensorRTLLMTarget:
 
     def preload(self, source: str) -> None:
         """Import the tree in the process that forks for each case."""
-        with Device("cpu").computing():
+        with Device("cpu").importing():
             load_tree(_folder(source)[0])
 
     def open(self, config: Config, options: OpenOptions) -> TensorRTLLMSession:
         """Open a worker. Raises `LaunchError` where the tree has none that can be driven."""
         folder, variant = _folder(options.source)
         device = Device(options.device)
-        with device.computing():
+        with device.importing():
             tree = load_tree(folder)
+        with device.computing():
             parts = build(tree, config, variant, device.name)
         tree.logger.said.clear()
         return TensorRTLLMSession(Engine(tree, parts, config, device, options.capture))

@@ -51,6 +51,22 @@ def _unsupported() -> None:
     raise UnsupportedError("no such thing here")
 
 
+def _parallel() -> None:
+    import torch
+
+    torch.set_num_threads(2)
+    a = torch.ones(700, 700)
+    assert float((a @ a).sum()) == 700.0**3
+    torch.set_num_threads(1)
+
+
+def _out_of_bounds() -> None:
+    import torch
+
+    values = torch.zeros(2, device="cuda")
+    values[torch.tensor([1000], device="cuda")].sum().item()
+
+
 _DEEDS: dict[str, Callable[[], object]] = {
     "segfault": _segfault,
     "loop": _loop,
@@ -61,6 +77,8 @@ _DEEDS: dict[str, Callable[[], object]] = {
     "raise": _raise,
     "exit-politely": lambda: sys.exit(5),
     "shout": _shout,
+    "parallel": _parallel,
+    "out-of-bounds": _out_of_bounds,
     "unsupported": _unsupported,
 }
 
@@ -80,7 +98,9 @@ class Session:
 class Misbehaving:
     def describe(self) -> Description:
         names = tuple(OPERATIONS)
-        return Description("misbehaving", "1", ("cpu",), ("dflash",), names, {}, "none", "never", False, (), ())
+        return Description(
+            "misbehaving", "1", ("cpu", "cuda"), ("dflash",), names, {}, "none", "never", False, (), ()
+        )
 
     def open(self, config: Config, options: OpenOptions) -> Session:
         del options

@@ -1,4 +1,4 @@
-"""What list and waiver commands cost whole, against a bare interpreter: `python -m benchmarks.startup [REPEATS]`."""
+"""What whole list and waiver commands cost against a bare interpreter: `python -m benchmarks.startup [REPEATS]`."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_a_run_that_is_to_go_on_shows_what_comes_after_a_violation(launcher: Lau
 
 
 def test_a_fork_can_compute_on_several_threads_although_its_zygote_rehearsed(launcher: Launcher) -> None:
-    assert run(launcher, "parallel", "parallel").outcome is Outcome.OK
+    assert run(launcher, "parallel").outcome is Outcome.OK
 
 
 def test_what_a_target_cannot_do_is_unsupported_and_never_a_pass(launcher: Launcher) -> None:

@@ -56,7 +56,7 @@ def _parallel() -> None:
 
     torch.set_num_threads(2)
     a = torch.ones(700, 700)
-    assert float((a @ a).sum()) == 700.0**3
+    assert float((a @ a)[0, 0]) == 700.0
     torch.set_num_threads(1)
 
 

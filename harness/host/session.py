@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 
@@ -19,6 +20,9 @@ from harness.targets.base import OpenOptions, Sourced
 from harness.trace import Outcome, Snapshot
 
 __all__ = ["serve_request"]
+
+_HARNESS = str(Path(__file__).parents[1])
+_TORCH = str(Path(torch.__file__).parent)
 
 # Takes a reply; says whether to go on.
 Emit = Callable[[Reply], bool]
@@ -89,7 +93,10 @@ def _failure(error: Exception, at: int, device: str) -> End:
     if isinstance(error, HarnessError):
         return End(Outcome.ERROR, at, str(error), device)  # written for people: it names its place itself
     detail = f"{type(error).__name__}: {error}".splitlines()[0]
-    frame = traceback.extract_tb(error.__traceback__)[-1]
+    frames = traceback.extract_tb(error.__traceback__)
+    # Where the target's own code raised, if it did: what is below it there is this package's stand-ins.
+    theirs = [frame for frame in frames if not frame.filename.startswith((_HARNESS, _TORCH))]
+    frame = (theirs or frames)[-1]
     detail += f" [{'/'.join(frame.filename.rsplit('/', 3)[1:])}:{frame.lineno}]"
     if torch.cuda.is_initialized():
         try:

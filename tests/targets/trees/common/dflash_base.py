@@ -86,8 +86,9 @@ class DFlashBase(ContextStore, SpecWorkerBase):
         each = slots.unsqueeze(1).expand_as(columns).flatten()
         of_row = rows.unsqueeze(1).expand_as(columns).flatten()
         bound = self._ctx_block_counts[rows] * self._ctx_page_size if self._ctx_block_counts is not None else None
-        limit = self._max_ctx if bound is None else bound.unsqueeze(1)
-        columns = torch.minimum(columns, torch.as_tensor(limit, device=slots.device) - 1)
+        columns = columns.clamp(max=self._max_ctx - 1)
+        if bound is not None:
+            columns = torch.minimum(columns, bound.unsqueeze(1) - 1)
         self._store(key * wanted, None if value is None else value * wanted, each, of_row, columns.flatten())
         self._advance(slots, accepted)
         embed = draft_model.draft_model_full.model.embed_tokens

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from harness.catalogue import CatalogueEntry, find_bug, load_catalogue, load_reproducer
@@ -30,12 +28,6 @@ FIRST_SEEN = {
     "observed/first-generation-forward": {"I-SEEDED:not-its-row:worker.batch_to_slot"},
     "observed/manager-replaced": {"I-SEEDED:not-its-row:worker.batch_to_slot"},
 }
-
-
-@pytest.fixture(scope="module")
-def launcher() -> Iterator[Launcher]:
-    with Launcher() as opened:
-        yield opened
 
 
 def _results(entry: CatalogueEntry, launcher: Launcher, *faults: str) -> list[CaseResult]:

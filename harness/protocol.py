@@ -113,7 +113,9 @@ def changes(before: Snapshot | None, now: Snapshot) -> Snapshot:
     kept: dict[str, Any] = {}
     for field_name in _NAMED:
         known = {item.name: item for item in getattr(before, field_name)}
-        kept[field_name] = tuple(item for item in getattr(now, field_name) if known.get(item.name) != item)
+        kept[field_name] = tuple(
+            item for item in getattr(now, field_name) if (old := known.get(item.name)) is not item and old != item
+        )
     return replace(now, **kept)
 
 

@@ -16,7 +16,7 @@ from harness.host.probes import CanaryProbe, poison_graph_inputs
 from harness.protocol import Description, End, Reply, Request, changes
 from harness.scenario import Scenario, Step
 from harness.targets import Session, Target, UnsupportedError, load_target
-from harness.targets.base import OpenOptions, Sourced
+from harness.targets.base import Inspection, OpenOptions, Sourced
 from harness.trace import Outcome, Snapshot
 
 __all__ = ["serve_request"]
@@ -114,19 +114,20 @@ class _Watch:
         self._observer = Observer(request.layout)
         self._canary = CanaryProbe(request.layout) if request.probes else None
         self._filled = False
+        self._seen: Inspection | None = None
         self._last: Snapshot | None = None
 
     def before_step(self) -> None:
-        """Write canaries and poison."""
+        """Write canaries and poison. Nothing happened since the last look at the session."""
         if self._canary is not None:
-            seen = self._session.inspect()
+            seen = self._seen or self._session.inspect()
             self._canary.fill(seen)
             poison_graph_inputs(seen)
             self._filled = True
 
     def after(self, operation: int) -> Reply:
         """Take the snapshot of the operation just done."""
-        seen = self._session.inspect()
+        seen = self._seen = self._session.inspect()
         digests = self._observer.digests(seen)
         findings = []
         if self._canary is not None and self._filled:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from harness.scenario import Config, Operation
 from harness.trace import Pool, Snapshot, Violation
@@ -30,11 +31,19 @@ class View:
 
     def pool(self, name: str) -> Pool | None:
         """Return the pool of that name, None if it is not allocated yet."""
-        return _named(self.now, name)
+        return self._pools.get(name)
 
     def before_pool(self, name: str) -> Pool | None:
         """Return the pool of that name as it was one operation earlier."""
-        return None if self.before is None else _named(self.before, name)
+        return self._earlier_pools.get(name)
+
+    @cached_property
+    def _pools(self) -> dict[str, Pool]:
+        return {pool.name: pool for pool in self.now.pools}
+
+    @cached_property
+    def _earlier_pools(self) -> dict[str, Pool]:
+        return {} if self.before is None else {pool.name: pool for pool in self.before.pools}
 
     def broken(
         self,
@@ -52,10 +61,6 @@ class View:
         return Violation(
             invariant, rule, message, self.now.operation, str(expected), str(seen), buffer, row, request
         )
-
-
-def _named(snapshot: Snapshot, name: str) -> Pool | None:
-    return next((pool for pool in snapshot.pools if pool.name == name), None)
 
 
 # A pure function of a view. It yields every violation it sees, the most telling first.

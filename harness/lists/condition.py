@@ -164,9 +164,7 @@ def _range(key: Token, node: Node, problems: list[Problem]) -> Range:
             message = f"unknown end '{end}' of a range"
             problems.append(Problem("unknown-key", end.place, message, "expected gte or lte"))
         elif number is None:
-            problems.append(
-                Problem("wrong-type", value.place, f"{key}.{end} is no number", "expected a number")
-            )
+            problems.append(Problem("wrong-type", value.place, f"{key}.{end} is no number", "expected a number"))
         else:
             ends[end.text] = number
     return Range(key, ends.get("gte"), ends.get("lte"))

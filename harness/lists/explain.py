@@ -40,9 +40,7 @@ def explain_waivers(
     hits = {id(hit.waiver): hit for hit in reversed(upstream_hits(file.waivers, test, stage))}
     verdicts = []
     for rank, found in enumerate(applied):
-        why = (
-            f"applies too, but {applied[0].waiver.place} decides" if rank else f"applies to the {found.level}"
-        )
+        why = f"applies too, but {applied[0].waiver.place} decides" if rank else f"applies to the {found.level}"
         upstream = _upstream(file, found.waiver, stage, hits, found.level)
         verdicts.append(WaiverVerdict(found.waiver, found.level, rank == 0, why, upstream))
     seen = {id(found.waiver) for found in applied}
@@ -106,9 +104,7 @@ def _prefix_differences(waiver: Waiver, stage: str) -> Iterator[str]:
         yield f"upstream replaces '{stage_head(stage)}' inside it and makes '{becomes}'"
 
 
-def _outcome(
-    file: WaiverFile, waiver: Waiver, hits: dict[int, UpstreamHit], level: Level | None
-) -> Iterator[str]:
+def _outcome(file: WaiverFile, waiver: Waiver, hits: dict[int, UpstreamHit], level: Level | None) -> Iterator[str]:
     hit = hits.get(id(waiver))
     reading = read_upstream(waiver.text)
     name = reading.name if reading else ""

@@ -39,9 +39,7 @@ class Problem:
     severity: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.code} {self.message}" + (
-            f"; {self.suggestion}" if self.suggestion else ""
-        )
+        return f"{self.place}: {self.code} {self.message}" + (f"; {self.suggestion}" if self.suggestion else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,9 +104,7 @@ def _syntax_problem(error: YAMLError, file: str, lines: list[str]) -> tuple[int 
     problem = Problem(
         "yaml-syntax", Place(file, mark.line + 1, mark.column + 1), text, "quote the text or repair it"
     )
-    candidates = [
-        at.line for at in (mark, opened) if at is not None and at.line < len(lines) and lines[at.line]
-    ]
+    candidates = [at.line for at in (mark, opened) if at is not None and at.line < len(lines) and lines[at.line]]
     return next(iter(candidates), None), problem
 
 
@@ -155,9 +153,7 @@ class _Builder:
             key = self.node(following, events, depth + 1)
             value = self.node(next(events), events, depth + 1)
             if not isinstance(key, ScalarNode):
-                self.problems.append(
-                    Problem("wrong-type", key.place, "a key that is no text", "expected a name")
-                )
+                self.problems.append(Problem("wrong-type", key.place, "a key that is no text", "expected a name"))
                 continue
             if key.text in first:
                 message = f"'{key.text}' stands here again, first in line {first[key.text]}"
@@ -181,9 +177,7 @@ class _Builder:
         elif getattr(event, "anchor", None) is not None:
             self.report_feature("anchor", event)
         if depth > _MAX_DEPTH:
-            raise _RefusedError(
-                Problem("yaml-depth", self.at(event), f"nested deeper than {_MAX_DEPTH} levels")
-            )
+            raise _RefusedError(Problem("yaml-depth", self.at(event), f"nested deeper than {_MAX_DEPTH} levels"))
 
     def one_line(self, event: ScalarEvent) -> str:
         """The value, whose escapes may have made what no list has; a block of lines is one line."""

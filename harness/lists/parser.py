@@ -140,9 +140,7 @@ class LineParser:
             self.report("text-after-marker", value.place, f"a second value of {marker.name}", "keep one")
         elif marker.name == "TIMEOUT" and not (_MINUTES.fullmatch(value.text) and int(value.text)):
             expected = "expected minutes from 1 to 999999: TIMEOUT (90)"
-            self.report(
-                "bad-timeout", value.place, f"'{_short(value.text)}' is no number of minutes", expected
-            )
+            self.report("bad-timeout", value.place, f"'{_short(value.text)}' is no number of minutes", expected)
         self.markers[-1] = Marker(marker.name, marker.token, value)
 
     def _refuse(self, piece: Piece) -> None:

@@ -37,9 +37,7 @@ class Selection:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The entries of the selected blocks, in file order; what stands twice is there twice."""
-        return tuple(
-            entry for verdict in self.verdicts if verdict.selected for entry in verdict.block.entries
-        )
+        return tuple(entry for verdict in self.verdicts if verdict.selected for entry in verdict.block.entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +56,9 @@ def select(db: TestDb, context: str, facts: Facts) -> Selection:
     """
     if context not in db.contexts:
         close = nearest(context, db.contexts)
-        hint = (
-            f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(db.contexts) or 'none'}"
-        )
+        hint = f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(db.contexts) or 'none'}"
         raise UsageError(f"no context '{context}'; {hint}", Place(db.path))
-    return Selection(
-        context, tuple(_judge(block, facts) for block in db.blocks if block.context.text == context)
-    )
+    return Selection(context, tuple(_judge(block, facts) for block in db.blocks if block.context.text == context))
 
 
 def explain_selection(db: TestDb, test: str, facts: Facts, context: str | None = None) -> tuple[Found, ...]:

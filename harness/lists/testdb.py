@@ -145,15 +145,11 @@ class _Reader:
             elif key.text == "tests":
                 entries = tuple(self.entries(value))
             else:
-                self.report(
-                    "unknown-key", key.place, f"unknown key '{key.text}'", "expected condition or tests"
-                )
+                self.report("unknown-key", key.place, f"unknown key '{key.text}'", "expected condition or tests")
         if condition is None:
             self.report("missing-key", node.place, "a block without condition", "add 'condition:'")
         if entries is None:
-            self.report(
-                "missing-key", node.place, "a block without tests", "add 'tests:', even if it is '[]'"
-            )
+            self.report("missing-key", node.place, "a block without tests", "add 'tests:', even if it is '[]'")
         return Block(context, index, node.place, condition or Condition(node.place), entries or ())
 
     def entries(self, node: Node) -> Iterator[Entry]:
@@ -180,9 +176,7 @@ class _Reader:
         return entry
 
     def comment(self, end: Place) -> str:
-        found = (
-            _COMMENT.match(self.lines[end.line - 1], end.column - 1) if end.line <= len(self.lines) else None
-        )
+        found = _COMMENT.match(self.lines[end.line - 1], end.column - 1) if end.line <= len(self.lines) else None
         return found[0] if found else ""
 
     def report(self, code: str, place: Place, message: str, suggestion: str) -> None:

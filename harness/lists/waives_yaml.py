@@ -31,17 +31,13 @@ def parse_waives_yaml(source: Source) -> WaiverFile:
             if waiver:
                 waivers.append(waiver)
     elif root is not None:
-        problems.append(
-            Problem("wrong-type", root.place, "no list of waivers", "expected '- test: ...' items")
-        )
+        problems.append(Problem("wrong-type", root.place, "no list of waivers", "expected '- test: ...' items"))
     return WaiverFile(source, tuple(waivers), tuple(sorted(problems, key=lambda problem: problem.place)))
 
 
 def _waiver(node: Node) -> tuple[Waiver | None, list[Problem]]:
     if not isinstance(node, MappingNode):
-        return None, [
-            Problem("wrong-type", node.place, "a waiver that is no mapping", "expected '- test: ...'")
-        ]
+        return None, [Problem("wrong-type", node.place, "a waiver that is no mapping", "expected '- test: ...'")]
     fields: dict[str, Token] = {}
     problems: list[Problem] = []
     for key, value in node.pairs:
@@ -80,9 +76,7 @@ def _from_fields(fields: dict[str, Token], last_line: int) -> tuple[Waiver | Non
             problems += found
     if line is None or line.markers or not markers:
         place = fields["test"].place
-        problems += (
-            [] if problems else [Problem("no-marker", place, "no test, or no 'marker' field", "add both")]
-        )
+        problems += [] if problems else [Problem("no-marker", place, "no test, or no 'marker' field", "add both")]
         return None, problems
     value = _reason_token(fields)
     reason, more_problems = parse_reason(value)
@@ -121,9 +115,7 @@ def _if_writable(waiver: Waiver, problems: list[Problem]) -> tuple[Waiver | None
 def _reason_token(fields: dict[str, Token]) -> Token | None:
     """The text that the fields make in the parentheses of a `waives.txt` line."""
     said = [fields[name] for name in ("bug", "reason") if name in fields]
-    said += [
-        Token(f"{name}={fields[name]}", fields[name].place) for name in ("owner", "until") if name in fields
-    ]
+    said += [Token(f"{name}={fields[name]}", fields[name].place) for name in ("owner", "until") if name in fields]
     return Token("; ".join(token.text for token in said), said[0].place) if said else None
 
 

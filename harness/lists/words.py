@@ -11,9 +11,7 @@ from typing import Literal, NamedTuple
 
 __all__ = ["Piece", "cut"]
 
-_Kind = Literal[
-    "word", "marker", "value", "comma", "comment", "open-bracket", "open-quote", "open-parenthesis"
-]
+_Kind = Literal["word", "marker", "value", "comma", "comment", "open-bracket", "open-quote", "open-parenthesis"]
 
 _SPACE = re.compile(r"\s*")
 _MARKER = re.compile(r"(?:SKIP|XFAIL|UNSTABLE|TIMEOUT|ISOLATION)(?=[\s(,#]|$)")

@@ -40,9 +40,7 @@ def test_every_token_of_a_waiver_knows_its_place() -> None:
     assert all(token.place[:2] == ("list.txt", 7) for token in placed if token)
 
 
-@pytest.mark.parametrize(
-    "written", ["ISOLATION,TIMEOUT (2)", "TIMEOUT(2) ISOLATION", "ISOLATION, TIMEOUT (2)"]
-)
+@pytest.mark.parametrize("written", ["ISOLATION,TIMEOUT (2)", "TIMEOUT(2) ISOLATION", "ISOLATION, TIMEOUT (2)"])
 def test_several_markers_on_one_line_are_all_read(written: str) -> None:
     entry, problems = parse_entry(f"slots/test_a.py::test_b {written}", PLACE)
     assert entry is not None
@@ -60,9 +58,7 @@ def test_structured_fields_are_read_from_the_reason() -> None:
 
 
 def test_a_field_that_cannot_be_read_is_reported_and_the_waiver_still_holds() -> None:
-    waiver, problems = parse_waiver(
-        "a.py::t SKIP (https://nvbugs/1; untill=2026-01-01; until=2026-13-01)", PLACE
-    )
+    waiver, problems = parse_waiver("a.py::t SKIP (https://nvbugs/1; untill=2026-01-01; until=2026-13-01)", PLACE)
     assert waiver is not None
     assert [(p.code, p.place.column) for p in problems] == [("unknown-field", 33), ("bad-date", 52)]
     assert "until" in problems[0].suggestion

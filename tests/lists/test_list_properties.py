@@ -206,9 +206,7 @@ def test_the_index_and_the_single_look_up_agree(text: str, nodeid: str) -> None:
 
 
 @given(st.lists(one_line, max_size=6), one_line, st.sampled_from(["", "H100-PyTorch-1", "t"]))
-def test_explaining_never_raises_and_at_most_one_waiver_decides(
-    texts: list[str], test: str, stage: str
-) -> None:
+def test_explaining_never_raises_and_at_most_one_waiver_decides(texts: list[str], test: str, stage: str) -> None:
     data = "\n".join(texts).encode("utf-8", "surrogatepass")
     verdicts = explain_waivers(parse_waives(Source.of(data, "f.txt")), test, stage)
     assert [verdict.decides for verdict in verdicts[1:]].count(True) == 0

@@ -100,15 +100,11 @@ def test_a_broken_piece_of_yaml_is_reported_and_the_rest_is_read(
     assert DB.count(old) == 1
     file = db(DB.replace(old, new))
     assert expected in codes(file)
-    assert any(
-        entry.test.text.startswith("slots/test_a.py") for block in file.blocks for entry in block.entries
-    )
+    assert any(entry.test.text.startswith("slots/test_a.py") for block in file.blocks for entry in block.entries)
 
 
 def test_an_alias_bomb_costs_nothing() -> None:
-    bomb = "a: &a [x, x]\n" + "".join(
-        f"b{i}: &b{i} [*a, *a, *a, *a, *a, *a, *a, *a, *a]\n" for i in range(500)
-    )
+    bomb = "a: &a [x, x]\n" + "".join(f"b{i}: &b{i} [*a, *a, *a, *a, *a, *a, *a, *a, *a]\n" for i in range(500))
     reported = [code for code, _ in codes(db(bomb))]
     assert reported.count("yaml-feature") == 1 + 500 * (1 + 9)
 

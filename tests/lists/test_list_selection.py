@@ -147,9 +147,7 @@ def test_facts_are_read_from_pairs_and_from_json(text: str, facts: Facts) -> Non
     assert parse_facts(text) == facts
 
 
-@pytest.mark.parametrize(
-    "text", ["gpu", "=x", "gpu=1,gpu=2", "{", '{"a": [1]}', '{"a": {"b": 1}}', '{"a": null}']
-)
+@pytest.mark.parametrize("text", ["gpu", "=x", "gpu=1,gpu=2", "{", '{"a": [1]}', '{"a": {"b": 1}}', '{"a": null}'])
 def test_facts_that_cannot_be_read_are_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError, match="fact"):
         parse_facts(text)

@@ -114,21 +114,23 @@ class Naive:
             x = self._finish(name, x, attention(q, k, v, visible))
         return rms_norm(x, w["draft.norm"], s.norm_eps)
 
-    def dflash(self, tokens: Sequence[int], draft_len: int) -> Tensor:
+    def dflash(self, tokens: Sequence[int], draft_len: int, window: int | None = None) -> Tensor:
         """Return the logits [K,V] of a draft after all of `tokens`, whose last one is the anchor."""
-        at = len(tokens) - 1
-        context = self.context(self.target(tokens[:-1])[1], torch.arange(at))
-        hidden = self.block(tokens[-1], at, draft_len + 1, context)
+        hidden = self._drafted(tokens, draft_len + 1, window)
         return hidden[1:] @ self.weights["target.lm_head"].T
+
+    def _drafted(self, tokens: Sequence[int], width: int, window: int | None) -> Tensor:
+        """Return [W,H] after `tokens`, with the newest `window` tokens as context, None for all of them."""
+        at = len(tokens) - 1
+        start = 0 if window is None else max(0, at - window)
+        states = self.target(tokens[:-1])[1]
+        return self.block(tokens[-1], at, width, self.context(states[start:], torch.arange(start, at)))
 
     def dspark(
         self, tokens: Sequence[int], draft_len: int, window: int | None = None
     ) -> tuple[list[int], list[float]]:
         """Return drafts and confidence after `tokens`; `window` keeps the newest context tokens only."""
-        w, at = self.weights, len(tokens) - 1
-        start = 0 if window is None else max(0, at - window)
-        states = self.target(tokens[:-1])[1]
-        hidden = self.block(tokens[-1], at, draft_len, self.context(states[start:], torch.arange(start, at)))
+        w, hidden = self.weights, self._drafted(tokens, draft_len, window)
         previous, drafts, confidence = tokens[-1], [], []
         for row in hidden:
             markov = w["draft.markov_w1"][previous]

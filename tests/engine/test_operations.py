@@ -45,6 +45,23 @@ def test_a_handed_over_context_is_seen_from_its_hand_over_on(worker: str) -> Non
         assert (state.context, state.visible) == (12 + written, min(written, engine.worker.columns))
 
 
+@pytest.mark.parametrize("handed", [3, 8, 12])
+@pytest.mark.parametrize("worker", WORKERS)
+def test_drafts_after_a_hand_over_see_what_was_written_since(worker: str, handed: int) -> None:
+    engine, naive = open_engine(config_of(worker)), naive_of(worker)
+    engine.admit_disaggregated("r0", handed)
+    for _ in range(6):
+        engine.step(None, None)
+        state = engine.last.requests["r0"]
+        known = greedy_of("r0", handed)[: state.position + 1]
+        if worker == "dflash":
+            assert list(state.drafts) == naive.dflash(known, 3, state.visible).argmax(-1).tolist()
+        else:
+            drafts, confidence = naive.dspark(known, 3, state.visible)
+            assert list(state.drafts) == drafts
+            assert state.confidence == pytest.approx(confidence, abs=1e-11)
+
+
 @pytest.mark.parametrize("worker", WORKERS)
 def test_what_lies_before_a_hand_over_makes_no_difference(worker: str) -> None:
     clean, dirty = open_engine(config_of(worker)), open_engine(config_of(worker))

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,18 +19,27 @@ _FENCE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _INSTEAD = {"make test": "make --dry-run test"}
 
 
-def shown_commands() -> list[tuple[str, str, int]]:
-    """Return (page, command, exit code) of every `$ ` line in a console block."""
-    found: dict[str, tuple[str, str, int]] = {}
+@dataclass(frozen=True)
+class Shown:
+    """A `$ ` line of a console block, the exit code it claims and the output lines below it."""
+
+    page: str
+    command: str
+    code: int
+    output: tuple[str, ...]
+
+
+def shown_commands() -> list[Shown]:
+    found: dict[str, Shown] = {}
     for page in PAGES:
         for block in _FENCE.findall(page.read_text()):
-            for line in block.splitlines():
-                if line.startswith("$ "):
-                    command, _, remark = line[2:].partition("    # ")
-                    code = int(remark.removeprefix("exit ")) if remark.startswith("exit ") else 0
-                    if remark == "needs a GPU" and not has_gpu():
-                        code = 3
-                    found.setdefault(command, (page.name, command, code))
+            for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                line, *output = part.splitlines()
+                command, _, remark = line.partition("    # ")
+                code = int(remark.removeprefix("exit ")) if remark.startswith("exit ") else 0
+                if remark == "needs a GPU" and not has_gpu():
+                    code = 3
+                found.setdefault(command, Shown(page.name, command, code, tuple(filter(None, output))))
     return list(found.values())
 
 
@@ -47,26 +57,28 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy / name)
+    subprocess.run(["git", "init", "-q"], cwd=copy, check=True)  # one page shows a command for a clone
     if (ROOT / ".venv").is_dir():
         (copy / ".venv").symlink_to((ROOT / ".venv").resolve())
     return copy
 
 
-@pytest.mark.parametrize(("page", "command", "code"), shown_commands(), ids=lambda value: str(value)[:60])
-def test_a_shown_command_runs_and_ends_as_shown(checkout: Path, page: str, command: str, code: int) -> None:
-    del page
+@pytest.mark.parametrize("shown", shown_commands(), ids=lambda shown: f"{shown.page}: {shown.command[:50]}")
+def test_a_shown_command_runs_ends_and_prints_as_shown(checkout: Path, shown: Shown) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(checkout)}
     environment.pop("MAKEFLAGS", None)
     done = subprocess.run(
-        ["bash", "-c", _INSTEAD.get(command, command)],
+        ["bash", "-c", _INSTEAD.get(shown.command, shown.command)],
         cwd=checkout,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == code, done.stdout[-2000:] + done.stderr[-2000:]
+    assert done.returncode == shown.code, done.stdout[-2000:] + done.stderr[-2000:]
+    printed = (done.stdout + done.stderr).splitlines()
+    assert [line for line in shown.output if line not in printed] == []
 
 
 def test_links_between_pages_lead_somewhere() -> None:

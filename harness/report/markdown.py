@@ -10,9 +10,9 @@ from harness.verdicts import CaseResult
 __all__ = ["render_markdown"]
 
 
-def render_markdown(results: Sequence[CaseResult], title: str) -> str:
-    """Return a heading, one table a worker and a line for each group of failures."""
-    lines = [f"## {_escape(title)}", ""]
+def render_markdown(results: Sequence[CaseResult], title: str, facts: Sequence[str] = ()) -> str:
+    """Return a heading, `facts` of what was run, one table a worker and a line for each group of failures."""
+    lines = [f"## {_escape(title)}", "", *(f"- {_escape(fact)}" for fact in facts), *([""] if facts else [])]
     for matrix in matrices(results):
         lines += _table(matrix)
     for signature, group in failure_groups(results).items():

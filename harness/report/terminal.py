@@ -47,7 +47,7 @@ def _table(matrix: Matrix, paint: Paint) -> list[str]:
     if matrix.columns:
         firsts = [first for first, _ in matrix.columns]
         spans = [(first, firsts.count(first)) for first in dict.fromkeys(firsts)]
-        top = "".join(f"{f'first drafter: {first}':>{9 * count}}" for first, count in spans)
+        top = "".join(_span(first, 9 * count) for first, count in spans)
         lines += [f"{matrix.worker:<8}{top}"]
         lines += ["captured" + "".join(f"{matrix.heading(regime):>9}" for _, regime in matrix.columns)]
     for order, cells in matrix.rows:
@@ -57,6 +57,12 @@ def _table(matrix: Matrix, paint: Paint) -> list[str]:
         place = f"{matrix.worker}, {case.regime}, first drafter {case.first}, captured {_order(result)}"
         lines.append(f"{place}: {_cell(result.word, paint).strip()}")
     return lines
+
+
+def _span(first: str, width: int) -> str:
+    """Return the heading over one first drafter's columns, shorter where there is but one."""
+    full = f"first drafter: {first}"
+    return f"{full if len(full) < width else first:>{width}}"
 
 
 def _cell(word: str, paint: Paint) -> str:
@@ -84,8 +90,7 @@ def _words(results: Sequence[CaseResult]) -> str:
         "ok": "every invariant holds",
         "FAIL": "an invariant is broken, and left alone the engine itself raises before long",
         "silent": "an invariant is broken, and left alone the engine raises nothing and logs nothing as long as "
-        "its requests fit the largest captured bucket: only an invariant can see it. Engines capture the "
-        "largest bucket first, so this is what production meets",
+        "its requests fit the largest captured bucket: only an invariant can see it",
         "error": "the worker raised in a legal scenario",
         "crash": "the process died",
         "hang": "an operation did not end",

@@ -9,7 +9,7 @@ from harness.errors import LaunchError
 from harness.protocol import Description
 from harness.scenario import Config
 from harness.targets.base import OpenOptions
-from harness.targets.sources import read_stamp
+from harness.targets.sources import read_stamp, resolve_source
 from harness.targets.tensorrt_llm.device import Device
 from harness.targets.tensorrt_llm.engine import Engine
 from harness.targets.tensorrt_llm.loader import Tree, load_tree
@@ -80,7 +80,7 @@ def _folder(source: str) -> tuple[Path, Variant]:
     place, variant = split_source(source)
     if not place:
         raise LaunchError("target tensorrt_llm needs --source: a checkout, or a folder with tensorrt_llm/ in it")
-    folder = Path(place).resolve()
+    folder = Path(resolve_source("tensorrt_llm", place))
     if not (folder / "tensorrt_llm").is_dir():
         raise LaunchError(f"{place}: no folder tensorrt_llm/ there")
     return folder, variant

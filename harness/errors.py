@@ -49,6 +49,13 @@ class UsageError(HarnessError):
 
 
 class LaunchError(HarnessError):
-    """A target cannot be launched here, or cannot do what a scenario asks. No verdict was reached."""
+    """A target cannot be launched here, or cannot do what a scenario asks. No verdict was reached.
+
+    `log` is what the host left behind, a traceback or its output, for who asks for more than one line.
+    """
 
     exit_code = ExitCode.UNSUPPORTED
+
+    def __init__(self, message: str, log: str = "") -> None:
+        super().__init__(message)
+        self.log = log

@@ -83,12 +83,17 @@ class Job:
             trace.log = self.log[-_LOG_TAIL:]
         elif self.end is not None:
             trace.outcome, trace.detail, trace.at = self.end.outcome, self.end.detail, self.end.at
+            trace.log = self.end.traceback
         if trace.violations and trace.outcome is Outcome.OK:
             trace.outcome, trace.at = Outcome.VIOLATION, trace.violations[0].operation
 
     def outcome(self) -> Outcome | None:
         """Return how the request ended, None if it simply was answered."""
         return self.broke[0] if self.broke else self.end.outcome if self.end else None
+
+    def told(self) -> str:
+        """Return all there is to read about a failure: the traceback, or what the process printed."""
+        return self.end.traceback if self.end is not None else self.log[-_LOG_TAIL:]
 
     def failure(self) -> str:
         """Return why there is no answer, in one line."""

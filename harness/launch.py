@@ -98,7 +98,7 @@ class Launcher:
         """Ask the target what it is and can do."""
         (job,) = self._drive([Job(self._request("describe"), self._limit)])
         if job.description is None:
-            raise LaunchError(f"target {self.target}: {job.failure()}")
+            raise LaunchError(f"target {self.target}: {job.failure()}", job.told())
         return job.description
 
     def run(self, run: Run, *, fresh: bool = False) -> Trace:
@@ -122,7 +122,7 @@ class Launcher:
         for job in self._drive(jobs):
             assert job.trace is not None
             if job.trace.outcome is Outcome.ERROR and job.trace.at == _OPENING:
-                raise LaunchError(f"target {self.target} cannot be opened: {job.failure()}")
+                raise LaunchError(f"target {self.target} cannot be opened: {job.failure()}", job.told())
             yield job.index, job.trace
 
     def _job(self, index: int, run: Run) -> Job:
@@ -159,7 +159,7 @@ class Launcher:
         for job in self._drive(jobs):
             assert job.request.scenario is not None
             if job.layout is None and job.outcome() is not Outcome.UNSUPPORTED:
-                raise LaunchError(f"target {self.target} cannot be opened: {job.failure()}")
+                raise LaunchError(f"target {self.target} cannot be opened: {job.failure()}", job.told())
             # What is unsupported is said again, with its operation, by the run itself.
             self._layouts[job.request.scenario.config.worker] = job.layout or {}
 

@@ -11,7 +11,10 @@ from collections.abc import Sequence
 
 from harness.errors import UsageError
 
-__all__ = ["DEFAULT_BUCKETS", "REGIMES", "all_orders", "parse_orders", "regime_capacities", "sampled_orders"]
+__all__ = [
+    "CONFIG_REGIME", "DEFAULT_BUCKETS", "REGIMES",
+    "all_orders", "parse_orders", "regime_capacities", "sampled_orders",
+]  # fmt: skip
 
 Order = tuple[int, ...]
 
@@ -24,6 +27,10 @@ REGIMES: dict[str, str] = {
     "headroom": "num_seq_slots > max_num_requests = the largest bucket",
     "unset": "num_seq_slots missing: it falls back to max_num_requests = the largest bucket",
 }
+
+
+# The capacities of a configuration that a person gave; no rule says how they relate.
+CONFIG_REGIME = "config"
 
 
 def regime_capacities(regime: str, buckets: Sequence[int]) -> tuple[int, int]:

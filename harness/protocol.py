@@ -83,7 +83,8 @@ class Description:
 class End:
     """How a case ended. `at` is the operation's index, -1 while opening; `device` the hardware's name.
 
-    `stuck` says that the process can serve no further case (a sticky CUDA error).
+    `stuck` says that the process can serve no further case (a sticky CUDA error); `traceback` is that of
+    what was raised.
     """
 
     outcome: Outcome
@@ -91,6 +92,7 @@ class End:
     detail: str = ""
     device: str = ""
     stuck: bool = False
+    traceback: str = ""
 
 
 @dataclass(frozen=True)

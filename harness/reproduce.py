@@ -13,7 +13,7 @@ from harness.codec import dumps
 from harness.invariants import Monitor, same_drafts
 from harness.launch import Launcher, Run
 from harness.orders import DEFAULT_BUCKETS, REGIMES, all_orders
-from harness.scenario import WORKERS, Abort, Admit, AdmitDisaggregated, Finish, Scenario
+from harness.scenario import WORKERS, Abort, Admit, AdmitDisaggregated, Config, Finish, Scenario
 from harness.trace import Outcome, Trace
 from harness.verdicts import FIRST_DRAFTERS, Case, CaseResult, LeftAlone
 
@@ -22,12 +22,16 @@ __all__ = ["Parameters", "Reproducer", "reproduce"]
 
 @dataclass(frozen=True)
 class Parameters:
-    """Which part of a bug's cases to run. `regimes` None means all that the reproducer has."""
+    """Which part of a bug's cases to run. `regimes` None means all that the reproducer has.
+
+    config  what the regime "config" opens; a case's worker and the order's buckets take the place of its own.
+    """
 
     workers: tuple[str, ...] = WORKERS
     regimes: tuple[str, ...] | None = None
     firsts: tuple[str, ...] = tuple(FIRST_DRAFTERS)
     orders: tuple[tuple[int, ...], ...] = all_orders(DEFAULT_BUCKETS)
+    config: Config | None = None
 
 
 @dataclass(frozen=True)

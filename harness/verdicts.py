@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from harness.errors import ExitCode
 from harness.scenario import Scenario
 from harness.trace import Outcome, Violation
 
-__all__ = ["FIRST_DRAFTERS", "Case", "CaseResult", "LeftAlone"]
+__all__ = ["FIRST_DRAFTERS", "Case", "CaseResult", "LeftAlone", "exit_code"]
 
 FIRST_DRAFTERS = {
     "eager": "the engine's warm-up, an ordinary eager forward, drafts first",
@@ -88,3 +89,10 @@ class CaseResult:
             return "silent" if self.silent else "FAIL"
         words = {Outcome.OK: "ok", Outcome.UNSUPPORTED: "n/a"}
         return words.get(self.outcome) or str(self.outcome.value)
+
+
+def exit_code(outcomes: set[Outcome]) -> ExitCode:
+    """Return how a command ends whose cases ended so."""
+    if outcomes - {Outcome.OK, Outcome.UNSUPPORTED}:
+        return ExitCode.VIOLATION
+    return ExitCode.HOLDS if Outcome.OK in outcomes else ExitCode.UNSUPPORTED

@@ -8,10 +8,11 @@ small for ever: its dummy row stands on a seat that a live request will get.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from harness.orders import REGIMES
 from harness.reproduce import Parameters, Reproducer
-from harness.scenario import Config, Scenario
+from harness.scenario import Config, Scenario, Step
 from harness.verdicts import Case
 from repro_cases.stories import alone, captures, regime_config, sweep
 
@@ -27,12 +28,17 @@ def _cases(parameters: Parameters) -> Iterator[Case]:
             for regime in parameters.regimes or ():
                 narrow = regime == _NARROW
                 for order in [(1,)] if narrow else parameters.orders:
-                    config = Config(worker, 4, 1, (1,)) if narrow else regime_config(worker, regime, order)
+                    config = Config(worker, 4, 1, (1,))
+                    if not narrow:
+                        config = regime_config(worker, regime, order, parameters.config)
                     operations = (*captures(order, first), *sweep(config))
                     yield Case(worker, regime, first, order, Scenario(config, operations))
 
 
 def _reference(worker: str, parameters: Parameters) -> Scenario:
+    if parameters.config is not None:
+        given = replace(parameters.config, worker=worker, buckets=())
+        return alone(given, requests=given.seats, steps=sum(isinstance(op, Step) for op in sweep(given)))
     # As many requests as the roomiest regime seats, as many steps as the longest-lived of them takes.
     largest = max(max(order) for order in parameters.orders)
     return alone(Config(worker, largest, largest, ()), requests=largest + 2, steps=largest + 2)

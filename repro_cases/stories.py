@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from harness.orders import regime_capacities
+from harness.orders import CONFIG_REGIME, regime_capacities
 from harness.reproduce import Parameters, Reproducer
 from harness.scenario import (
     Admit,
@@ -22,10 +23,13 @@ from harness.verdicts import Case
 __all__ = ["alone", "captures", "each_alone", "regime_config", "story", "sweep"]
 
 _PROMPT = 4  # tokens: enough context for a drafter to depend on, few enough to prefill at once
+_MANY = 8  # seats from which a sweep stops at the borders of buckets alone
 
 
-def regime_config(worker: str, regime: str, buckets: Sequence[int]) -> Config:
-    """Return the configuration of a regime for these buckets."""
+def regime_config(worker: str, regime: str, buckets: Sequence[int], given: Config | None = None) -> Config:
+    """Return the configuration of a regime for these buckets; `given` is that of the regime "config"."""
+    if regime == CONFIG_REGIME and given is not None:
+        return replace(given, worker=worker, buckets=tuple(sorted(buckets)))
     seats, rows = regime_capacities(regime, buckets)
     return Config(worker, seats, rows, tuple(sorted(buckets)))
 
@@ -41,15 +45,26 @@ def sweep(config: Config) -> Iterator[Operation]:
     """Raise the live count from 1 to all seats and lower it to 1 again, stepping everybody at each count.
 
     The oldest leave first, so that batch rows and slots part; more live requests than a batch holds take turns.
+    Of many seats only the counts beside the size of a bucket, a batch or the pool are stepped.
     """
+    counts = _counts(config)
     live: list[str] = []
     for seat in range(config.seats):
         live.append(f"r{seat}")
         yield Admit(live[-1], _PROMPT)
-        yield from _turns(live, config)
+        if len(live) in counts:
+            yield from _turns(live, config)
     while len(live) > 1:
         yield Finish(live.pop(0))
-        yield from _turns(live, config)
+        if len(live) in counts:
+            yield from _turns(live, config)
+
+
+def _counts(config: Config) -> frozenset[int]:
+    if config.seats <= _MANY:
+        return frozenset(range(1, config.seats + 1))
+    borders = (1, *config.buckets, config.max_num_requests, config.seats)
+    return frozenset(border + beside for border in borders for beside in (-1, 0, 1))
 
 
 def _turns(live: Sequence[str], config: Config) -> Iterator[Step]:
@@ -90,12 +105,13 @@ def story(
             for first in parameters.firsts if captured else ("eager",):
                 for regime in parameters.regimes or ():
                     for order in ends if captured else list(ends)[:1]:
-                        config = regime_config(worker, regime, order)
+                        config = regime_config(worker, regime, order, parameters.config)
                         before = captures(order, first) if captured else ()
                         yield Case(worker, regime, first, order, Scenario(config, (*before, *told(config))))
 
     def reference(worker: str, parameters: Parameters) -> Scenario:
-        config = regime_config(worker, regimes[0], parameters.orders[0])
+        regime = (parameters.regimes or regimes)[0]
+        config = regime_config(worker, regime, parameters.orders[0], parameters.config)
         happens = list(told(config))
         comes = {op.request: op for op in happens if isinstance(op, (Admit, AdmitDisaggregated))}
         return each_alone(config, comes.values(), sum(isinstance(op, Step) for op in happens))

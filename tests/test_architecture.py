@@ -38,6 +38,8 @@ ARROWS: dict[str, set[str]] = {
     "reproduce": REPRODUCING,
     "catalogue": REPRODUCING | {"reproduce"},
     "report": FOUNDATION | {"orders", "verdicts"},
+    "llm_config": REPRODUCING | {"reproduce", "lists"},  # lists: its reader of YAML with places
+    "bisect": REPRODUCING | {"reproduce", "targets"},  # targets: where sources are found, no torch
     "lists": {"errors", "files"},
 }
 # What stands on top may import everything below it, but not each other.

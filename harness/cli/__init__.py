@@ -5,19 +5,24 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NoReturn
 
 import click
 
-from harness.errors import ExitCode, HarnessError
+from harness.errors import ExitCode, HarnessError, LaunchError
 
 __all__ = ["main"]
+
+# What `git bisect run` understands: 125 skips a commit, 128 and above stop the search.
+BISECT_CODES = {2: 128, 3: 125, 4: 125}
 
 # command -> (module, attribute): the one table of what exists
 _COMMANDS: dict[str, str] = {
     "bugs": "harness.cli.repro:bugs",
     "lists": "harness.cli.lists:lists",
-    "replay": "harness.cli.repro:replay",
+    "replay": "harness.cli.replay:replay",
     "repro": "harness.cli.repro:repro",
     "targets": "harness.cli.targets:targets",
     "waives": "harness.cli.waives:waives",
@@ -48,6 +53,8 @@ def _cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Every error a person can cause ends in one line and its documented code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    codes = BISECT_CODES if words[:1] == ["repro"] and "--bisect" in words else {}
     try:
         # Without standalone mode click hands an exit code back instead of leaving by itself.
         code = _cli.main(args=arguments, prog_name="harness", standalone_mode=False)
@@ -55,9 +62,11 @@ def main(arguments: list[str] | None = None) -> None:
     except click.Abort:
         _leave("interrupted", 130)
     except click.ClickException as error:
-        _leave(error.format_message(), ExitCode.USAGE)
+        _leave(error.format_message(), ExitCode.USAGE, codes)
     except HarnessError as error:
-        _leave(str(error), error.exit_code)
+        if "--verbose" in words and isinstance(error, LaunchError):
+            click.echo(error.log.rstrip(), err=True)
+        _leave(str(error), error.exit_code, codes)
     except BrokenPipeError:
         # The reader (`head`, `less`) has left: nobody to tell. Closing stdout again must not complain either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -66,10 +75,11 @@ def main(arguments: list[str] | None = None) -> None:
         if os.environ.get("HARNESS_TRACEBACK"):
             raise
         detail = f"{type(error).__name__}: {error}".splitlines()[0]
-        _leave(f"internal error: {detail} (set HARNESS_TRACEBACK=1 to see where)", ExitCode.INTERNAL)
-    sys.exit(code if isinstance(code, int) else 0)
+        _leave(f"internal error: {detail} (set HARNESS_TRACEBACK=1 to see where)", ExitCode.INTERNAL, codes)
+    code = int(code) if isinstance(code, int) else 0
+    sys.exit(codes.get(code, code))
 
 
-def _leave(message: str, code: int) -> NoReturn:
+def _leave(message: str, code: int, codes: Mapping[int, int] = MappingProxyType({})) -> NoReturn:
     click.echo(f"harness: {message}", err=True)
-    sys.exit(int(code))
+    sys.exit(codes.get(int(code), int(code)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import click
@@ -10,17 +11,25 @@ import click
 from harness.errors import UsageError
 from harness.launch import ISOLATIONS, Launcher
 from harness.targets import TARGETS
+from harness.targets.sources import resolve_source
 
-__all__ = ["check_faults", "launch_options", "launcher_for"]
+__all__ = ["check_faults", "find_source", "launch_options", "launcher_for"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
+_OWN_CODE = ("embedded",)  # targets that are part of the harness
+
 
 def launch_options(command: F) -> F:
-    """Add --target, --source, --device, --fault and --isolation."""
+    """Add --target, --source, --repo, --device, --fault and --isolation."""
     options = (
         click.option("--target", default="embedded", show_default=True, help="Engine under test."),
-        click.option("--source", default="", help="Where the target's code is: a folder, or a version."),
+        click.option(
+            "--source",
+            default="",
+            help="Where the target's code is: a folder, 'installed', or with --repo a git revision.",
+        ),
+        click.option("--repo", type=click.Path(path_type=Path), help="The git repository that revisions are of."),
         click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
         click.option("--fault", "faults", multiple=True, metavar="NAME", help="Seed a defect; may be repeated."),
         click.option(
@@ -32,6 +41,28 @@ def launch_options(command: F) -> F:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def find_source(target: str, source: str, repo: Path | None = None, option: str = "--source") -> str:
+    """Return `source` as a host takes it: with a folder for its place.
+
+    With `repo` it is a revision, except where it is written as a path. Raises `UsageError` for what cannot be
+    meant, `LaunchError` for what is not there.
+    """
+    if target in _OWN_CODE and source:
+        raise UsageError(f"{option} {source}: target {target} is part of the harness and has no other source")
+    if repo is not None and not source:
+        raise UsageError(f"--repo {repo}: say with {option} which revision of it")
+    if target not in TARGETS:
+        return source  # a target of the user's own: its source is its own business
+    if not source:
+        return ""
+    place = source.partition("?")[0]
+    written_as_path = place == "installed" or place.startswith(("/", "./", "../", "~"))
+    try:
+        return resolve_source(target, source, None if written_as_path else repo)
+    except UsageError as error:
+        raise UsageError(str(error).replace("--source", option, 1)) from None
 
 
 def launcher_for(target: str, source: str, device: str, isolation: str | None) -> Launcher:

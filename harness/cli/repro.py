@@ -1,4 +1,4 @@
-"""`harness repro`, `harness bugs` and `harness replay`."""
+"""`harness repro` and `harness bugs`."""
 
 from __future__ import annotations
 
@@ -7,70 +7,73 @@ from pathlib import Path
 
 import click
 
-from harness.catalogue import CatalogueEntry, find_bug, load_catalogue, load_reproducer
-from harness.cli._launch import check_faults, launch_options, launcher_for
+from harness.catalogue import find_bug, load_catalogue
+from harness.cli._cases import CaseOptions, Plan, case_options, plan_cases
+from harness.cli._launch import find_source, launch_options
+from harness.cli._sides import Launched, Ran, run_side
 from harness.codec import dumps
-from harness.errors import ExitCode, LaunchError, UsageError
+from harness.errors import UsageError
 from harness.files import write_atomically
-from harness.invariants import Monitor
-from harness.launch import Run
-from harness.orders import DEFAULT_BUCKETS, parse_orders
 from harness.report import render_markdown, render_results
+from harness.report.compare import Side, compare_cells, render_comparison, render_comparison_markdown
+from harness.report.heading import heading_facts, render_heading
 from harness.report.terminal import safe
-from harness.reproduce import Parameters, reproduce
-from harness.scenario import WORKERS
-from harness.scenario_file import read_scenario
-from harness.trace import Outcome
-from harness.verdicts import FIRST_DRAFTERS, CaseResult
+from harness.verdicts import exit_code
 
-__all__ = ["bugs", "replay", "repro"]
+__all__ = ["bugs", "repro"]
+
 
 @click.command()
 @click.argument("bug")
 @launch_options
-@click.option("--worker", type=click.Choice(WORKERS), help="Only this worker.")
-@click.option("--orders", default="all", show_default=True, help="all, sample:N, or one order such as 4,2,1.")
-@click.option("--regime", help="Only this regime, such as exact or production.")
-@click.option("--first", type=click.Choice(list(FIRST_DRAFTERS)), help="Only with this first drafter.")
+@click.option("--against", default="", help="A second source: run both and compare, before and after.")
+@case_options
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all results as JSON.")
 @click.option("--markdown", type=click.Path(path_type=Path), help="Write the tables as Markdown.")
+@click.option("--bisect", is_flag=True, help="Exit codes for `git bisect run`: 3 and 4 become 125, 2 becomes 128.")
+@click.option("--verbose", is_flag=True, help="Show tracebacks and what hosts printed, too.")
 def repro(
     bug: str,
     target: str,
     source: str,
+    repo: Path | None,
     device: str,
     faults: tuple[str, ...],
     isolation: str | None,
+    against: str,
     worker: str | None,
-    orders: str,
+    orders: str | None,
     regime: str | None,
     first: str | None,
+    config: Path | None,
     json_file: Path | None,
     markdown: Path | None,
+    bisect: bool,
+    verbose: bool,
 ) -> None:
-    """Run the reproducer of BUG: 6535874, nvbugs/6535874, #17154 or a URL."""
-    entry = find_bug(bug)
-    parameters = Parameters(
-        (worker,) if worker else WORKERS,
-        (regime,) if regime else None,
-        (first,) if first else tuple(FIRST_DRAFTERS),
-        parse_orders(orders, DEFAULT_BUCKETS),
-    )
-    reproducer = load_reproducer(entry)
-    if regime and regime not in reproducer.regimes:
-        raise UsageError(f"--regime {regime}: {entry.bug} has {', '.join(reproducer.regimes)}")
-    with launcher_for(target, source, device, isolation) as launcher:
-        check_faults(launcher, faults)
-        results = reproduce(reproducer, parameters, launcher, faults)
-    if all(result.outcome is Outcome.UNSUPPORTED for result in results):
-        raise LaunchError(f"target {target} cannot run {entry.bug}: {results[0].detail}")
-    click.echo(_heading(entry, target, faults))
-    click.echo(render_results(results, entry.mechanism, _paint), nl=False)
-    if json_file:
-        write_atomically(json_file, dumps({"results": results}) + "\n")
-    if markdown:
-        write_atomically(markdown, render_markdown(results, f"{entry.bug} on {target}"))
-    raise click.exceptions.Exit(_code(results))
+    """Run the reproducer of BUG: 6535874, nvbugs/6535874, #17154 or a URL.
+
+    Exit code 0: every invariant holds; 1: a violation, error, crash or hang; 2: usage; 3: the target cannot be
+    launched; 4: the harness itself failed. With --against it is that of the second source.
+    """
+    del bisect, verbose  # the command line's own entry reads both: they are about errors too
+    plan = plan_cases(find_bug(bug), CaseOptions(worker, orders, regime, first, config))
+    # Both are looked up before the first is run; a typo in the second one costs nothing then.
+    names = [("--source", source)] + ([("--against", against)] if against else [])
+    if target == "tensorrt_llm" and not source:
+        raise UsageError(f"--target {target}: say with --source where its code is")
+    for option, name in names:
+        find_source(target, name, repo, option)
+    ran = []
+    for option, name in names:
+        found = find_source(target, name, repo, option)
+        ran.append(run_side(plan, Launched(target, name, found, device, isolation, faults)))
+    click.echo(f"{plan.entry.bug}: {plan.entry.title}")
+    for note in plan.notes:
+        click.echo(safe(note))
+    show = _show_both if against else _show_one
+    show(plan, ran, json_file, markdown)
+    raise click.exceptions.Exit(exit_code(ran[-1].outcomes))
 
 
 @click.command()
@@ -86,42 +89,52 @@ def bugs(bug: str | None) -> None:
         click.echo(f"{name:<10} {getattr(entry, name)}")
 
 
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@launch_options
-def replay(
-    file: Path, target: str, source: str, device: str, faults: tuple[str, ...], isolation: str | None
-) -> None:
-    """Run the scenario in FILE and judge it by every invariant."""
-    scenario = read_scenario(file)
-    with launcher_for(target, source, device, isolation) as launcher:
-        check_faults(launcher, faults)
-        trace = launcher.run(Run(scenario, Monitor(scenario), faults))
-    for violation in trace.violations:
-        operation = scenario.operations[violation.operation]
-        click.echo(f"{violation.invariant}: {safe(violation.message)}")
-        click.echo(f"  after operation {violation.operation}, {operation}; {violation.orders}")
-    ended = "" if trace.outcome is Outcome.OK else f" in {trace.where()}"
-    detail = f": {safe(trace.detail)}" if trace.detail else ""
-    click.echo(f"{file}: {trace.outcome.value}{ended}{detail}")
-    raise click.exceptions.Exit(_exit_code({trace.outcome}))
+def _show_one(plan: Plan, ran: list[Ran], json_file: Path | None, markdown: Path | None) -> None:
+    (only,) = ran
+    click.echo(render_heading(_facts(only)))
+    click.echo(render_results(only.results, plan.entry.mechanism, _paint), nl=False)
+    _print_logs(only)
+    if json_file:
+        told = {"description": only.description, "notes": plan.notes, "results": only.results}
+        write_atomically(json_file, dumps(told) + "\n")
+    if markdown:
+        title = f"{plan.entry.bug} on {only.launched.target}"
+        facts = [f"{name}: {text}" for name, text in _facts(only).items()]
+        write_atomically(markdown, render_markdown(only.results, title, facts))
 
 
-def _heading(entry: CatalogueEntry, target: str, faults: tuple[str, ...]) -> str:
-    seeded = f", with the seeded fault {', '.join(faults)}" if faults else ""
-    return f"{entry.bug}: {entry.title}\ntarget {target}{seeded}\n"
+def _show_both(plan: Plan, ran: list[Ran], json_file: Path | None, markdown: Path | None) -> None:
+    before, after = (Side(one.launched.source, one.version, one.results) for one in ran)
+    click.echo(render_heading(_facts(ran[1])))
+    click.echo(render_comparison(before, after, _paint), nl=False)
+    for one in ran:
+        _print_logs(one)
+    if json_file:
+        sides = [
+            {"description": one.description, **vars(side)} for one, side in zip(ran, (before, after), strict=True)
+        ]
+        cells = [[*key, *cell] for key, cell in compare_cells(before, after).items()]
+        facts = {"before": sides[0], "after": sides[1], "notes": plan.notes, "cells": cells}
+        write_atomically(json_file, dumps(facts) + "\n")
+    if markdown:
+        write_atomically(
+            markdown, render_comparison_markdown(before, after, f"{plan.entry.bug}: {plan.entry.title}")
+        )
+
+
+def _facts(ran: Ran) -> dict[str, str]:
+    launched = ran.launched
+    seeded = f", with the seeded fault {', '.join(launched.faults)}" if launched.faults else ""
+    described = heading_facts(ran.description, launched.found, ran.results) if ran.description else {}
+    return {"target": f"{launched.target}{seeded}", **described}
+
+
+def _print_logs(ran: Ran) -> None:
+    if click.get_current_context().params["verbose"]:
+        for log in dict.fromkeys(result.log for result in ran.results if result.log):
+            click.echo(safe(log), err=True)
 
 
 def _paint(text: str, colour: str) -> str:
     # click drops the codes where standard output is no terminal.
     return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour)
-
-
-def _code(results: list[CaseResult]) -> int:
-    return _exit_code({result.outcome for result in results})
-
-
-def _exit_code(outcomes: set[Outcome]) -> int:
-    if outcomes - {Outcome.OK, Outcome.UNSUPPORTED}:
-        return ExitCode.VIOLATION
-    return ExitCode.HOLDS if Outcome.OK in outcomes else ExitCode.UNSUPPORTED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -23,6 +24,7 @@ __all__ = ["serve_request"]
 
 _HARNESS = str(Path(__file__).parents[1])
 _TORCH = str(Path(torch.__file__).parent)
+_TRACEBACK_TAIL = 8000  # characters of a traceback that travel
 
 # Takes a reply; says whether to go on.
 Emit = Callable[[Reply], bool]
@@ -90,6 +92,11 @@ def _run(request: Request, scenario: Scenario, open_session: Callable[[], Sessio
 
 
 def _failure(error: Exception, at: int, device: str) -> End:
+    told = "".join(traceback.format_exception(error))
+    return replace(_end_of(error, at, device), traceback=told[-_TRACEBACK_TAIL:])
+
+
+def _end_of(error: Exception, at: int, device: str) -> End:
     if isinstance(error, HarnessError):
         return End(Outcome.ERROR, at, str(error), device)  # written for people: it names its place itself
     detail = f"{type(error).__name__}: {error}".splitlines()[0]

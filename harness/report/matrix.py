@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.orders import REGIMES
+from harness.orders import CONFIG_REGIME, REGIMES
 from harness.verdicts import FIRST_DRAFTERS, CaseResult
 
 __all__ = ["Matrix", "failure_groups", "matrices"]
 
+_COLUMNS = (*REGIMES, CONFIG_REGIME)  # the regimes that have a case an order
 _SHORT = {"production": "prod."}  # eight columns of a terminal's eighty have nine characters each
 
 
@@ -39,17 +40,17 @@ def matrices(results: Sequence[CaseResult]) -> list[Matrix]:
 
 
 def _matrix(worker: str, results: Sequence[CaseResult]) -> Matrix:
-    inside = [result for result in results if result.case.regime in REGIMES]
+    inside = [result for result in results if result.case.regime in _COLUMNS]
     cells = {(r.case.first, r.case.regime, r.case.order): r.word for r in inside}
     present = {(first, regime) for first, regime, _ in cells}
     columns = tuple(
-        (first, regime) for first in FIRST_DRAFTERS for regime in REGIMES if (first, regime) in present
+        (first, regime) for first in FIRST_DRAFTERS for regime in _COLUMNS if (first, regime) in present
     )
     rows = tuple(
         (">".join(map(str, order)), tuple(cells.get((*column, order), "") for column in columns))
         for order in dict.fromkeys(result.case.order for result in inside)
     )
-    beside = tuple(result for result in results if result.case.regime not in REGIMES)
+    beside = tuple(result for result in results if result.case.regime not in _COLUMNS)
     return Matrix(worker, columns, rows, beside)
 
 

@@ -111,7 +111,7 @@ def test_a_failing_run_exits_1_and_tells_which_cells_fail_and_why(faulty: tuple[
     result, _ = faulty
     assert result.exit_code == 1
     for text in (
-        "silent  an invariant is broken, and left alone the engine raises nothing",
+        "silent      an invariant is broken, and left alone the engine raises nothing",
         "I-CAP:capacity:slots: ",
         "seen again in a fresh process",
         "expected 7, seen 5",

@@ -149,6 +149,15 @@ class Engine:
         elif isinstance(self.parts.manager, DraftManager):
             self.parts.manager.release(request.number)
 
+    def rebind(self) -> None:
+        """Replace the cache manager under the live requests; graphs captured before are void."""
+        if self.parts.manager is None:
+            raise UnsupportedError(
+                f"{self.parts.shape.family} keeps its context itself: there is no manager to replace"
+            )
+        self.parts.resources.manager = self.parts.manager.replaced()
+        self.graphs.clear()
+
     def set_draft_len(self, length: int) -> None:
         """Draft in full from here on, or not at all."""
         if length not in (0, self.config.draft_len):
@@ -267,9 +276,8 @@ class Engine:
         """Give every row its pages, padding and warm-up included: those are requests too."""
         manager, spare = self.parts.manager, 2 * (self.config.draft_len + 1)
         if isinstance(manager, DraftManager):
-            tokens = {request.number: self._reach(request) for request in requests} | dict.fromkeys(others, spare)
-            numbers = [*(request.number for request in requests), *others]
-            manager.fill_offsets(attention.draft_kv_cache_block_offsets, numbers, tokens)
+            tokens = {request.number: self._reach(request) for request in requests}
+            manager.fill_offsets(attention.draft_kv_cache_block_offsets, tokens, others, spare)
         elif isinstance(manager, HistoryManager):
             for request in requests:
                 manager.track(request.number, request.position, self._reach(request))

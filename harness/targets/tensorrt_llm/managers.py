@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -21,11 +22,11 @@ class Resources:
     """The resource manager: hands out one cache manager whatever it is asked for."""
 
     def __init__(self, manager: Any) -> None:
-        self._manager = manager
+        self.manager = manager
 
     def get_resource_manager(self, _kind: Any) -> Any:
         """Return the manager."""
-        return self._manager
+        return self.manager
 
 
 def _total_pages(blocks: int, requests: int) -> int:
@@ -34,17 +35,17 @@ def _total_pages(blocks: int, requests: int) -> int:
 
 
 class _Pages:
-    """Hands out pages. Page 0 goes to whoever comes first, as in a real pool."""
+    """Hands out pages: from page 0 up to requests, from the last one down to warm-up and padding."""
 
     def __init__(self, total: int) -> None:
         self._free = list(range(total))
         self._of: dict[int, list[int]] = {}
 
-    def reserve(self, request: int, tokens: int) -> list[int]:
+    def reserve(self, request: int, tokens: int, *, dummy: bool = False) -> list[int]:
         """Return the pages of `request`, enough for `tokens`."""
         pages = self._of.setdefault(request, [])
         while len(pages) * PAGE < tokens:
-            pages.append(self._free.pop(0))
+            pages.append(self._free.pop(-1 if dummy else 0))
         return pages
 
     def release(self, request: int) -> None:
@@ -53,9 +54,15 @@ class _Pages:
 
 
 class DraftManager(_Pages):
-    """The draft model's own cache: [pages, layers, key/value, heads, page, width], cut by layer."""
+    """The draft model's own cache: [pages, layers, key/value, heads, page, width], cut by layer.
 
-    def __init__(self, heads: int, kv_factor: int, requests: int, max_seq_len: int, device: str) -> None:
+    nowhere  how a table says that a page is not given: -1 (the real manager's Python backend) or 0 (its C++).
+    """
+
+    def __init__(
+        self, heads: int, kv_factor: int, requests: int, max_seq_len: int, device: str, nowhere: int
+    ) -> None:
+        self._nowhere = nowhere
         self.max_blocks_per_seq = -(-max_seq_len // PAGE)
         total = _total_pages(self.max_blocks_per_seq, requests)
         super().__init__(total)
@@ -70,15 +77,28 @@ class DraftManager(_Pages):
         assert kv_layout == "HND"
         return self.pool[:, layer]
 
-    def fill_offsets(self, offsets: Tensor, requests: Sequence[int], tokens: Mapping[int, int]) -> None:
-        """Encode the pages of each request into [1, requests, 2, blocks]; a page not given reads as 0."""
-        table = torch.zeros_like(offsets, device="cpu")
-        for row, request in enumerate(requests):
-            pages = self.reserve(request, tokens[request]) if request in tokens else []
+    def fill_offsets(
+        self, offsets: Tensor, requests: Mapping[int, int], dummies: Sequence[int], spare: int
+    ) -> None:
+        """Encode the pages of each row into [1, rows, 2, blocks].
+
+        `requests` are (number, tokens) in row order, `dummies` the rows behind them, with `spare` tokens each.
+        """
+        table = torch.full_like(offsets, self._nowhere, device="cpu")
+        rows = [self.reserve(number, tokens) for number, tokens in requests.items()]
+        rows += [self.reserve(number, spare, dummy=True) for number in dummies]
+        for row, pages in enumerate(rows):
             for column, page in enumerate(pages):
                 for half in range(2):
-                    table[0, row, half, column] = page * _LAYERS * self.kv_factor + min(half, self.kv_factor - 1)
+                    place = page * _LAYERS * self.kv_factor + min(half, self.kv_factor - 1)
+                    table[0, row, half, column] = place
         offsets.copy_(table)
+
+    def replaced(self) -> DraftManager:
+        """Return another manager in whose memory every request has what it had here."""
+        other = copy.copy(self)
+        other.pool = self.pool.clone()
+        return other
 
 
 class HistoryManager(_Pages):
@@ -106,7 +126,7 @@ class HistoryManager(_Pages):
 
     def track(self, request: int, history: int, tokens: int, *, dummy: bool = False) -> None:
         """Note a request's committed history and reserve pages for `tokens`."""
-        pages = self.reserve(request, tokens)
+        pages = self.reserve(request, tokens, dummy=dummy)
         cache = self.kv_cache_map.setdefault(request, SimpleNamespace(is_active=True))
         cache.history_length, cache.capacity = history, len(pages) * PAGE
         if dummy:
@@ -119,6 +139,13 @@ class HistoryManager(_Pages):
         pages = torch.tensor(self._of[request])[frames // PAGE]
         for pool in self.pools:
             pool[pages, 0, 0, frames % PAGE] = states.to(pool.device)
+
+    def replaced(self) -> HistoryManager:
+        """Return another manager in whose memory every request has what it had here."""
+        other = copy.copy(self)
+        other.pools = [pool.clone() for pool in self.pools]
+        other.kv_cache_map = {number: copy.copy(cache) for number, cache in self.kv_cache_map.items()}
+        return other
 
     def forget(self, request: int) -> None:
         """The request is gone."""

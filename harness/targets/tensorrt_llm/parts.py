@@ -36,9 +36,13 @@ class Parts:
     metadata: Any
     shape: Shape
     drafter: Any
-    manager: Any
     resources: Resources
     max_seq_len: int
+
+    @property
+    def manager(self) -> Any:
+        """The cache manager at this moment, None where the worker needs none."""
+        return self.resources.manager
 
 
 def build(tree: Tree, config: Config, variant: Variant, device: str) -> Parts:
@@ -56,7 +60,7 @@ def build(tree: Tree, config: Config, variant: Variant, device: str) -> Parts:
     drafter = _drafter(shape, config, variant, limit, device)
     worker.set_draft_model(drafter)
     manager = _manager(shape, config, variant, limit, device)
-    return Parts(worker, metadata, shape, drafter, manager, Resources(manager), limit)
+    return Parts(worker, metadata, shape, drafter, Resources(manager), limit)
 
 
 def _spec_config(tree: Tree, config: Config, variant: Variant) -> SimpleNamespace:
@@ -119,5 +123,5 @@ def _manager(shape: Shape, config: Config, variant: Variant, limit: int, device:
         return HistoryManager(PageDrafter.window, requests, limit, device)
     if shape.drafter == "context" and variant.layout in ("managed", "mla"):
         heads, factor = (1, 1) if variant.layout == "mla" else (2, 2)
-        return DraftManager(heads, factor, requests, limit, device)
+        return DraftManager(heads, factor, requests, limit, device, -1 if variant.backend == "python" else 0)
     return None

@@ -11,6 +11,7 @@ from harness.scenario import (
     Finish,
     Idle,
     Operation,
+    Rebind,
     Step,
     Warmup,
 )
@@ -21,7 +22,7 @@ from harness.trace import Event
 
 __all__ = ["OPERATIONS", "TensorRTLLMSession"]
 
-OPERATIONS = (Capture, Warmup, Admit, AdmitDisaggregated, Step, Finish, Abort, Idle, DraftLen)
+OPERATIONS = (Capture, Warmup, Admit, AdmitDisaggregated, Step, Finish, Abort, Idle, DraftLen, Rebind)
 
 
 class TensorRTLLMSession:
@@ -59,6 +60,8 @@ class TensorRTLLMSession:
     def _apply_rare(self, operation: Operation) -> None:
         if isinstance(operation, DraftLen):
             self.engine.set_draft_len(operation.k)
+        elif isinstance(operation, Rebind):
+            self.engine.rebind()
         elif isinstance(operation, Idle):
             if operation.dp_dummy:
                 self.engine.idle()

@@ -14,15 +14,23 @@ LAYOUTS = {
     "managed": "pages of a draft cache manager",
     "mla": "one latent a token, in pages of a draft cache manager",
 }
-_CHOICES = {"layout": tuple(LAYOUTS), "dspark": ("embedded", "standalone")}
+_CHOICES = {
+    "layout": tuple(LAYOUTS),
+    "dspark": ("embedded", "standalone"),
+    "backend": ("python", "cpp"),
+}
 
 
 @dataclass(frozen=True)
 class Variant:
-    """The context layout of DFlash's lineage, and the deployment form of DSpark."""
+    """The context layout of DFlash's lineage, the deployment form of DSpark, and the cache manager's backend.
+
+    The backends differ in how a page table says that a page is not given: "python" by -1, "cpp" by 0.
+    """
 
     layout: str = "dense"
     dspark: str = "embedded"
+    backend: str = "python"
 
 
 def split_source(source: str) -> tuple[str, Variant]:

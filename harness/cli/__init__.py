@@ -20,6 +20,7 @@ BISECT_CODES = {2: 128, 3: 125, 4: 125}
 
 # command -> (module, attribute): the one table of what exists
 _COMMANDS: dict[str, str] = {
+    "bisect": "harness.cli.bisect:bisect",
     "bugs": "harness.cli.repro:bugs",
     "lists": "harness.cli.lists:lists",
     "replay": "harness.cli.replay:replay",

@@ -18,11 +18,15 @@ from typing import IO
 
 from harness.errors import LaunchError, UsageError
 
-__all__ = ["cache_folder", "read_stamp", "resolve_source"]
+__all__ = ["cache_folder", "git_environment", "read_stamp", "resolve_source", "source_paths"]
 
 _STAMP = ".harness-source"
 # What a launch of these targets reads; any other target is one folder.
 _PATHS = {"tensorrt_llm": ("tensorrt_llm/_torch", "tensorrt_llm/llmapi", "tensorrt_llm/_utils.py")}
+_OF_A_REPOSITORY = {
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX",
+}  # fmt: skip
 
 
 def cache_folder() -> Path:
@@ -31,6 +35,14 @@ def cache_folder() -> Path:
     if base:
         return Path(base)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "specdec-harness"
+
+
+def git_environment() -> dict[str, str]:
+    """Return variables for git: no large file, no lock in anybody's repository, no question, no translation."""
+    # In a hook some of the caller's name another repository than the one that is meant.
+    inherited = {name: value for name, value in os.environ.items() if name not in _OF_A_REPOSITORY}
+    settings = {"GIT_LFS_SKIP_SMUDGE": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    return inherited | settings
 
 
 def resolve_source(target: str, source: str, repo: Path | None = None) -> str:
@@ -51,6 +63,11 @@ def resolve_source(target: str, source: str, repo: Path | None = None) -> str:
         if not folder.is_dir():
             raise UsageError(f"--source {place}: no such folder; a git revision needs --repo DIR")
     return f"{folder.resolve()}{mark}{query}"
+
+
+def source_paths(target: str) -> tuple[str, ...]:
+    """Return the paths of a repository that a launch of `target` reads."""
+    return _PATHS.get(target, (target,))
 
 
 def read_stamp(folder: Path) -> str:
@@ -99,7 +116,7 @@ def _extract(target: str, revision: str, repo: Path) -> Path:
 def _archive(target: str, commit: str, repo: Path, folder: Path) -> None:
     """Unpack the paths needed beside `folder`, then move them there whole."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    paths = [path for path in _PATHS.get(target, (target,)) if _git(repo, "ls-tree", commit, "--", path)]
+    paths = [path for path in source_paths(target) if _git(repo, "ls-tree", commit, "--", path)]
     if not paths:
         raise LaunchError(f"--repo {repo}: {commit[:12]} has no {target}/ to launch")
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".unpacking-"))
@@ -120,10 +137,9 @@ def _archive(target: str, commit: str, repo: Path, folder: Path) -> None:
 
 
 def _run(repo: Path, arguments: list[str], out: int | IO[bytes]) -> subprocess.CompletedProcess[bytes]:
-    environment = os.environ | {"GIT_LFS_SKIP_SMUDGE": "1", "GIT_OPTIONAL_LOCKS": "0"}
     command = ["git", "-C", str(repo), *arguments]
     try:
-        return subprocess.run(command, stdout=out, stderr=subprocess.PIPE, env=environment, check=False)  # noqa: S603  # fixed verbs, no shell
+        return subprocess.run(command, stdout=out, stderr=subprocess.PIPE, env=git_environment(), check=False)  # noqa: S603  # fixed verbs, no shell
     except FileNotFoundError:
         raise LaunchError("git is not installed, so no revision can be read") from None
 

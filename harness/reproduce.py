@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from harness.codec import dumps
-from harness.invariants import Monitor, same_drafts
+from harness.invariants import Monitor, lost_contexts, same_drafts
 from harness.launch import Launcher, Run
 from harness.orders import DEFAULT_BUCKETS, REGIMES, all_orders
 from harness.scenario import WORKERS, Abort, Admit, AdmitDisaggregated, Config, Finish, Scenario
@@ -39,12 +39,14 @@ class Reproducer:
     """One public bug. `cases` yields its cases; `reference` runs a worker's requests alone and eagerly.
 
     regimes  names of the groups that its cases fall into: a test each, and what --regime takes.
+    keeps_context  whether this bug is that live requests lose their context, which a target may declare.
     """
 
     bug: str
     cases: Callable[[Parameters], Iterable[Case]]
     reference: Callable[[str, Parameters], Scenario]
     regimes: tuple[str, ...] = tuple(REGIMES)
+    keeps_context: bool = False
 
 
 def reproduce(
@@ -63,11 +65,11 @@ def reproduce(
     runs = [Run(case.scenario, Monitor(case.scenario), faults) for case in cases]
     results: dict[int, CaseResult] = {}
     for index, trace in launcher.run_all(runs):
-        results[index] = _judge(reproducer.bug, cases[index], trace, references[cases[index].worker])
+        results[index] = _judge(reproducer, cases[index], trace, references[cases[index].worker])
         progress(results[index])
     ordered = [results[index] for index in range(len(cases))]
     _leave_alone(ordered, launcher, faults)
-    _confirm(ordered, references, launcher, faults)
+    _confirm(reproducer, ordered, references, launcher, faults)
     return ordered
 
 
@@ -82,15 +84,17 @@ def _references(
     return {workers[index]: trace for index, trace in launcher.run_all(runs)}
 
 
-def _judge(bug: str, case: Case, trace: Trace, reference: Trace) -> CaseResult:
+def _judge(reproducer: Reproducer, case: Case, trace: Trace, reference: Trace) -> CaseResult:
     violations = list(trace.violations)
     outcome = trace.outcome
     # A reference that did not come to its end still shows what it showed.
     related = same_drafts(reference, trace)
+    if reproducer.keeps_context:
+        related += lost_contexts(trace)
     if related and outcome is Outcome.OK:
         outcome = Outcome.VIOLATION
     return CaseResult(
-        bug,
+        reproducer.bug,
         case,
         outcome,
         trace.where(),
@@ -137,7 +141,11 @@ def _most_live(scenario: Scenario, end: int) -> int:
 
 
 def _confirm(
-    results: Sequence[CaseResult], references: dict[str, Trace], launcher: Launcher, faults: tuple[str, ...]
+    reproducer: Reproducer,
+    results: Sequence[CaseResult],
+    references: dict[str, Trace],
+    launcher: Launcher,
+    faults: tuple[str, ...],
 ) -> None:
     """Run the first case of every signature again in a fresh process; a finding that does not repeat is flaky."""
     groups: dict[str, list[CaseResult]] = {}
@@ -147,6 +155,6 @@ def _confirm(
     for signature, group in groups.items():
         case = group[0].case
         trace = launcher.run(Run(case.scenario, Monitor(case.scenario), faults), fresh=True)
-        repeated = _judge(group[0].bug, case, trace, references[case.worker]).signature == signature
+        repeated = _judge(reproducer, case, trace, references[case.worker]).signature == signature
         for result in group:
             result.confirmed = repeated

@@ -23,4 +23,4 @@ def _told(config: Config) -> Iterator[Operation]:
     yield from [Step()] * 2
 
 
-REPRODUCER = story("observed/absent-request", _told)
+REPRODUCER = story("observed/absent-request", _told, keeps_context=True)

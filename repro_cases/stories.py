@@ -92,6 +92,7 @@ def story(
     *,
     regimes: tuple[str, ...] = ("exact",),
     captured: bool = True,
+    keeps_context: bool = False,
 ) -> Reproducer:
     """Return the reproducer of a bug that hangs on no order of buckets: `told` yields what happens.
 
@@ -116,4 +117,4 @@ def story(
         comes = {op.request: op for op in happens if isinstance(op, (Admit, AdmitDisaggregated))}
         return each_alone(config, comes.values(), sum(isinstance(op, Step) for op in happens))
 
-    return Reproducer(bug, cases, reference, regimes)
+    return Reproducer(bug, cases, reference, regimes, keeps_context)

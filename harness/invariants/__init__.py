@@ -9,7 +9,7 @@ from harness.invariants.conserve import rows_are_conserved
 from harness.invariants.monitor import PREDICATES, Monitor
 from harness.invariants.positions import positions_follow
 from harness.invariants.refusals import refusals_are_loud
-from harness.invariants.relations import same_drafts
+from harness.invariants.relations import lost_contexts, same_drafts
 from harness.invariants.scratch import dummy_apart
 from harness.invariants.seeded import reads_own_context
 from harness.invariants.tail import tails_hold_sentinel
@@ -21,6 +21,7 @@ __all__ = [
     "View",
     "dummy_apart",
     "graphs_read_present_storage",
+    "lost_contexts",
     "positions_follow",
     "reads_own_context",
     "refusals_are_loud",

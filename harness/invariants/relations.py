@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from harness.trace import RequestState, Trace, Violation
 
-__all__ = ["same_drafts"]
+__all__ = ["lost_contexts", "same_drafts"]
 
 
 def same_drafts(reference: Trace, other: Trace) -> list[Violation]:
@@ -32,6 +32,23 @@ def same_drafts(reference: Trace, other: Trace) -> list[Violation]:
                 )  # fmt: skip
                 break
     return found
+
+
+def lost_contexts(trace: Trace) -> list[Violation]:
+    """Return the requests whose context was lost while they were live, where a target declares that it may be.
+
+    Only what is about that very loss asks for it: to everything else it is how the engine works.
+    """
+    found: dict[str, Violation] = {}
+    for snapshot in trace.snapshots:
+        for request, state in snapshot.requests.items():
+            if state.context_lost and request not in found:
+                found[request] = Violation(
+                    "R-DRAFTS", "context-lost",
+                    f"{request} is live and its drafter lost the context it had",
+                    snapshot.operation, "the context of its own text", "less of it", request=request,
+                )  # fmt: skip
+    return list(found.values())
 
 
 def _states(trace: Trace) -> Mapping[str, dict[int, RequestState]]:

@@ -29,7 +29,7 @@ from harness.trace import EventKind, Outcome, Trace
 
 WORKERS = {"E": ("e", "d", "dflash"), "F": ("f", "d", "dflash"), "G": ("g", "e", "dflash"),
            "d": ("e", "d", "dspark"), "e": ("g", "e", "dspark")}  # fmt: skip
-CAPTURED = (Warmup(), Capture(4), Capture(2))
+CAPTURED: tuple[Operation, ...] = (Warmup(), Capture(4), Capture(2))
 
 
 def run(folder: Path, family: str, operations: Sequence[Operation], variant: str = "") -> Trace:

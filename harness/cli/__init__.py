@@ -34,9 +34,11 @@ class _LazyGroup(click.Group):
     """A click group that imports a command's module at its first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
         return sorted(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
         target = _COMMANDS.get(cmd_name)
         if target is None:
             return None

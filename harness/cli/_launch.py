@@ -13,7 +13,7 @@ from harness.launch import ISOLATIONS, Launcher
 from harness.targets import TARGETS
 from harness.targets.sources import resolve_source
 
-__all__ = ["check_faults", "find_source", "launch_options", "launcher_for"]
+__all__ = ["check_faults", "check_sourced", "find_source", "launch_options", "launcher_for"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -49,8 +49,8 @@ def find_source(target: str, source: str, repo: Path | None = None, option: str 
     With `repo` it is a revision, except where it is written as a path. Raises `UsageError` for what cannot be
     meant, `LaunchError` for what is not there.
     """
-    if target in _OWN_CODE and source:
-        raise UsageError(f"{option} {source}: target {target} is part of the harness and has no other source")
+    if source:
+        check_sourced(target, f"{option} {source}")
     if repo is not None and not source:
         raise UsageError(f"--repo {repo}: say with {option} which revision of it")
     if target not in TARGETS:
@@ -65,7 +65,15 @@ def find_source(target: str, source: str, repo: Path | None = None, option: str 
         raise UsageError(str(error).replace("--source", option, 1)) from None
 
 
-def launcher_for(target: str, source: str, device: str, isolation: str | None) -> Launcher:
+def check_sourced(target: str, what: str) -> None:
+    """Raise `UsageError` about `what` was given where the target's code is part of the harness."""
+    if target in _OWN_CODE:
+        raise UsageError(f"{what}: target {target} is part of the harness and has no other source")
+
+
+def launcher_for(
+    target: str, source: str, device: str, isolation: str | None = None, jobs: int | None = None
+) -> Launcher:
     """Return a launcher for options that a person gave. Raises `UsageError` for what cannot be meant."""
     if target not in TARGETS and ":" not in target:
         raise UsageError(f"--target {target}: unknown; there are {', '.join(TARGETS)}, or package.module:Class")
@@ -74,7 +82,7 @@ def launcher_for(target: str, source: str, device: str, isolation: str | None) -
         raise UsageError(f"--device {device}: expected cpu, cuda or cuda:N")
     if kind == "cuda" and isolation == "fork":
         raise UsageError("--isolation fork: a fork cannot use CUDA; leave the option out or take reuse")
-    return Launcher(target, device, source=source, isolation=isolation)
+    return Launcher(target, device, source=source, isolation=isolation, jobs=jobs)
 
 
 def check_faults(launcher: Launcher, faults: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ import click
 from harness.bisect import Commit, Found, History, Verdict, open_history, search
 from harness.catalogue import find_bug
 from harness.cli._cases import CaseOptions, Plan, case_options, plan_cases
-from harness.cli._launch import launcher_for
+from harness.cli._launch import check_sourced, launcher_for
 from harness.codec import dumps
 from harness.errors import ExitCode, LaunchError, UsageError
 from harness.files import write_atomically
@@ -63,6 +63,7 @@ def bisect(
     plan = plan_cases(
         find_bug(bug), CaseOptions(worker, orders or (None if config else _ORDERS), regime, first, config)
     )
+    check_sourced(target, f"--repo {repo}")
     launcher_for(target, "", device, isolation)  # whether the options can be meant
     with open_history(repo, source_paths(target)) as history:
         ends = history.resolve(good, "--good"), history.resolve(bad, "--bad")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from harness.errors import HarnessError
+from harness.cli._launch import find_source, launcher_for
+from harness.errors import HarnessError, UsageError
 from harness.launch import Launcher
 from harness.protocol import Description
 from harness.targets import TARGETS
@@ -13,9 +16,22 @@ __all__ = ["targets"]
 
 
 @click.command()
+@click.option("--target", default="", help="Only this one; with --source, what is at that place.")
+@click.option("--source", default="", help="A folder, 'installed', or with --repo a git revision.")
+@click.option("--repo", type=click.Path(path_type=Path), help="The git repository that a revision is of.")
 @click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
-def targets(device: str) -> None:
-    """Say what each target is, what it can do and which of its code is real."""
+def targets(target: str, source: str, repo: Path | None, device: str) -> None:
+    """Say what each target is, what it can do and which of its code is real.
+
+    With --target one that cannot be launched ends with exit code 3.
+    """
+    if target:
+        with launcher_for(target, find_source(target, source, repo), device, jobs=1) as launcher:
+            lines = _lines(launcher.describe())
+        click.echo("\n".join([target, *(f"  {line}" for line in lines)]))
+        return
+    if source or repo:
+        raise UsageError("--source: say with --target whose it is")
     for name in TARGETS:
         try:
             with Launcher(name, device, jobs=1) as launcher:

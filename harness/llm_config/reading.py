@@ -38,7 +38,9 @@ class Option(Generic[T]):
         return self.place is not None
 
     def __str__(self) -> str:
-        shown = str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+        value = self.value
+        shown = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        shown = shown.lower() if isinstance(value, bool) else shown
         where = f"line {self.place.line}" if self.place else "not given: the default"
         return f"{self.name} {shown} ({where})"
 

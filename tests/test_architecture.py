@@ -89,7 +89,16 @@ def test_a_reproducer_knows_scenarios_and_nothing_of_any_engine(path: Path) -> N
 
 
 def test_the_parent_really_runs_without_torch() -> None:
-    names = ("cli.repro", "cli.lists", "cli.waives", "cli.targets", "pytest_plugin", "report", "catalogue")
+    names = (
+        "cli.repro",
+        "cli.lists",
+        "cli.waives",
+        "cli.targets",
+        "cli.bisect",
+        "pytest_plugin",
+        "report",
+        "catalogue",
+    )
     program = "import sys\n" + "".join(f"import harness.{name}\n" for name in names)
     program += "for entry in harness.catalogue.load_catalogue(): harness.catalogue.load_reproducer(entry)\n"
     subprocess.run([sys.executable, "-c", program + "assert 'torch' not in sys.modules"], check=True)

@@ -79,8 +79,7 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         detail = f"{type(error).__name__}: {error}".splitlines()[0]
         _leave(f"internal error: {detail} (set HARNESS_TRACEBACK=1 to see where)", ExitCode.INTERNAL, codes)
-    code = int(code) if isinstance(code, int) else 0
-    sys.exit(codes.get(code, code))
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _leave(message: str, code: int, codes: Mapping[int, int] = MappingProxyType({})) -> NoReturn:

@@ -139,8 +139,9 @@ def test_ends_that_are_not_what_they_are_said_to_be_are_said(repo: TreeRepo, run
 @pytest.mark.parametrize("revision", ["-x", "--output=/tmp/x", "", "no-such-branch", "HEAD:notes.txt"])
 def test_what_is_no_revision_is_refused_and_never_an_option(repo: TreeRepo, run: Bisect, revision: str) -> None:
     repo.commit("fixed", "start")
-    assert "revision" in refusal(run("HEAD", revision), UsageError)
-    assert "revision" in refusal(run(revision, "HEAD"), UsageError)
+    said = "expected a git revision" if revision[:1] in ("-", "") else "no such revision"
+    assert said in refusal(run("HEAD", revision), UsageError)
+    assert said in refusal(run(revision, "HEAD"), UsageError)
 
 
 def test_a_folder_that_is_no_repository_or_another_target_is_refused(tmp_path: Path) -> None:

@@ -106,6 +106,8 @@ def test_large_numbers_are_divided_and_keep_their_order_of_size(tmp_path: Path) 
     found = derived(tmp_path, text).config
     assert (found.buckets, found.max_num_requests, found.num_seq_slots) == ((1, 4), 8, 16)
     assert "all divided by 256" in derived(tmp_path, text).notes[-1]
+    close = derived(tmp_path, "max_batch_size: 18\ncuda_graph_config: {batch_sizes: [17]}\n").config
+    assert (close.buckets, close.max_num_requests) == ((9,), 10), "17 is below 18, however it is divided"
     whole = derived(tmp_path, "cuda_graph_config: {batch_sizes: [1, 1024, 2048]}\n").config
     assert whole.buckets == (1, 8, 16)
     assert whole.max_num_requests == 16

@@ -141,6 +141,25 @@ def test_a_description_names_the_trees_own_modules_and_the_stand_ins(tree: Path)
     assert not description.keeps_absent
 
 
+def test_a_description_says_which_worker_a_variant_leaves_out(tree: Path) -> None:
+    with Launcher("tensorrt_llm", source=f"{tree}?layout=managed", isolation="none") as launcher:
+        version = launcher.describe().version
+    assert "no dflash in this form: DFlash E takes no draft cache manager" in version
+    assert version.endswith("DSpark d")
+
+
+def test_two_trees_never_meet_in_one_process(tmp_path: Path) -> None:
+    first, second = lay_tree(tmp_path / "one", "e", "d", "fixed"), lay_tree(tmp_path / "two", "g", "e", "fixed")
+    for source, families in (
+        (first, "DFlash E, DSpark d"),
+        (second, "DFlash G, DSpark e"),
+        (first, "DFlash E, DSpark d"),
+    ):
+        with Launcher("tensorrt_llm", source=str(source), isolation="none") as launcher:
+            assert launcher.describe().version.endswith(families)
+            assert launcher.run(Run(SCENARIO)).outcome is Outcome.OK
+
+
 def test_a_complete_package_is_imported_with_nothing_fabricated(tree: Path) -> None:
     package = tree / "tensorrt_llm"
     own = {

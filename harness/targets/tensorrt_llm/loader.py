@@ -66,6 +66,8 @@ def load_tree(folder: Path) -> Tree:
 
 def unload() -> None:
     """Forget every loaded tree: modules of two trees must never meet."""
+    for folder in _loaded:
+        sys.path[:] = [entry for entry in sys.path if entry != str(folder)]
     _loaded.clear()
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
     for name in [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]:

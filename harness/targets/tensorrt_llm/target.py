@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.errors import LaunchError
 from harness.protocol import Description
 from harness.scenario import Config
-from harness.targets.base import OpenOptions
+from harness.targets.base import OpenOptions, UnsupportedError
 from harness.targets.sources import read_stamp, resolve_source
 from harness.targets.tensorrt_llm.device import Device
 from harness.targets.tensorrt_llm.engine import Engine
@@ -88,4 +88,7 @@ def _folder(source: str) -> tuple[Path, Variant]:
 
 def _family(tree: Tree, worker: str, variant: Variant) -> str:
     config = Config(worker, num_seq_slots=2, max_num_requests=2, buckets=())
-    return build(tree, config, variant, "cpu").shape.family
+    try:
+        return build(tree, config, variant, "cpu").shape.family
+    except UnsupportedError as reason:
+        return f"no {worker} in this form: {reason}"

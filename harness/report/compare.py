@@ -42,10 +42,11 @@ def render_comparison(before: Side, after: Side, paint: Paint = plain) -> str:
     blocks = [f"before     {_named(before)}\nafter      {_named(after)}"]
     for worker, first in dict.fromkeys(key[:2] for key in cells):
         columns, rows = _grid(cells, worker, first)
+        wide = max([9, *(len(order) for order, _ in rows)])
         lines = [f"{worker}, first drafter {first}"]
         if columns:
-            lines.append("captured " + "".join(f"{regime:>{_CELL}}" for regime in columns))
-        lines += [f"{order:<9}" + "".join(_painted(cell, paint) for cell in row) for order, row in rows]
+            lines.append(f"{'captured':<{wide}}" + "".join(f"{regime:>{_CELL}}" for regime in columns))
+        lines += [f"{order:<{wide}}" + "".join(_painted(cell, paint) for cell in row) for order, row in rows]
         lines += _beside(cells, worker, first, paint)
         blocks.append("\n".join(lines))
     for title, side in (("before", before), ("after", after)):

@@ -44,14 +44,17 @@ def render_results(results: Sequence[CaseResult], mechanism: str = "", paint: Pa
 
 def _table(matrix: Matrix, paint: Paint) -> list[str]:
     lines = []
+    wide = max([8, *(len(order) for order, _ in matrix.rows)])  # a configuration may have many buckets
     if matrix.columns:
         firsts = [first for first, _ in matrix.columns]
         spans = [(first, firsts.count(first)) for first in dict.fromkeys(firsts)]
         top = "".join(_span(first, 9 * count) for first, count in spans)
-        lines += [f"{matrix.worker:<8}{top}"]
-        lines += ["captured" + "".join(f"{matrix.heading(regime):>9}" for _, regime in matrix.columns)]
+        lines += [f"{matrix.worker:<{wide}}{top}"]
+        lines += [
+            f"{'captured':<{wide}}" + "".join(f"{matrix.heading(regime):>9}" for _, regime in matrix.columns)
+        ]
     for order, cells in matrix.rows:
-        lines.append(f"{order:<8}" + "".join(_cell(cell, paint) for cell in cells))
+        lines.append(f"{order:<{wide}}" + "".join(_cell(cell, paint) for cell in cells))
     for result in matrix.beside:
         case = result.case
         place = f"{matrix.worker}, {case.regime}, first drafter {case.first}, captured {_order(result)}"

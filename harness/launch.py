@@ -158,7 +158,12 @@ class Launcher:
         ]
         for job in self._drive(jobs):
             assert job.request.scenario is not None
-            if job.layout is None and job.outcome() is not Outcome.UNSUPPORTED:
+            unsupported = job.outcome() is Outcome.UNSUPPORTED
+            if (
+                unsupported and job.end is not None and job.end.at is None
+            ):  # not this target alone: no device at all
+                raise LaunchError(f"target {self.target} cannot run on {self.device}: {job.failure()}")
+            if job.layout is None and not unsupported:
                 raise LaunchError(f"target {self.target} cannot be opened: {job.failure()}", job.told())
             # What is unsupported is said again, with its operation, by the run itself.
             self._layouts[job.request.scenario.config.worker] = job.layout or {}

@@ -81,7 +81,9 @@ class Description:
 
 @dataclass(frozen=True)
 class End:
-    """How a case ended. `at` is the operation's index, -1 while opening; `device` the hardware's name.
+    """How a case ended. `at` is the operation's index, -1 while opening, None at the end or before any of it.
+
+    `device` is the hardware's name.
 
     `stuck` says that the process can serve no further case (a sticky CUDA error); `traceback` is that of
     what was raised.

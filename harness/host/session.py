@@ -35,7 +35,7 @@ def serve_request(request: Request, emit: Emit) -> bool:
     torch.set_grad_enabled(False)
     torch.set_num_threads(1)  # tiny tensors; and every order of operations is the same on every machine
     if request.device.startswith("cuda") and not torch.cuda.is_available():
-        emit(Reply(end=End(Outcome.UNSUPPORTED, -1, f"no CUDA device is visible to torch {torch.__version__}")))
+        emit(Reply(end=End(Outcome.UNSUPPORTED, None, f"no CUDA device is visible to torch {torch.__version__}")))
         return True
     target = load_target(request.target)
     if request.kind == "describe":

@@ -48,17 +48,10 @@ def expected_word(regime: str, first: str, order: tuple[int, ...]) -> str:
     return "silent" if told == largest else "FAIL"
 
 
-def test_the_healthy_engine_holds_every_invariant_in_all_384_cells(
-    run: Callable[..., tuple[Result, list[CaseResult]]],
-) -> None:
-    result, cases = run()
-    assert result.exit_code == 0
-    assert "every invariant holds" in result.output
-    matrix = {
-        (c.case.worker, c.case.first, c.case.regime, c.case.order) for c in cases if c.case.regime in REGIMES
-    }
-    assert len(matrix) == 384
-    assert {case.word for case in cases} == {"ok"}
+def test_the_matrix_has_384_cells(faulty: tuple[Result, list[CaseResult]]) -> None:
+    """That the healthy engine holds in all of them is what the README shows, and so what the docs' tests run."""
+    cases = [result.case for result in faulty[1] if result.case.regime in REGIMES]
+    assert len({(case.worker, case.first, case.regime, case.order) for case in cases}) == len(cases) == 384
 
 
 @pytest.mark.parametrize("regime", REGIMES)

@@ -11,7 +11,7 @@ repro: $(READY)
 		--match stage=pre_merge,backend=generic --waives-file test_lists/waives.txt
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -m "not slow and not gpu"
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not gpu"
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -q -m "slow and not gpu"

@@ -14,7 +14,7 @@ from harness.orders import REGIMES
 from harness.reproduce import Parameters, Reproducer
 from harness.scenario import Config, Scenario, Step
 from harness.verdicts import Case
-from repro_cases.stories import alone, captures, regime_config, sweep
+from repro_cases.stories import alone, captures, regime_config, room_for_sweep, sweep
 
 __all__ = ["REPRODUCER"]
 
@@ -31,6 +31,7 @@ def _cases(parameters: Parameters) -> Iterator[Case]:
                     config = Config(worker, 4, 1, (1,))
                     if not narrow:
                         config = regime_config(worker, regime, order, parameters.config)
+                    config = config if parameters.config else room_for_sweep(config)
                     operations = (*captures(order, first), *sweep(config))
                     yield Case(worker, regime, first, order, Scenario(config, operations))
 

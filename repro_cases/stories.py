@@ -20,7 +20,7 @@ from harness.scenario import (
 )
 from harness.verdicts import Case
 
-__all__ = ["alone", "captures", "each_alone", "regime_config", "story", "sweep"]
+__all__ = ["alone", "captures", "each_alone", "regime_config", "room_for_sweep", "story", "sweep"]
 
 _PROMPT = 4  # tokens: enough context for a drafter to depend on, few enough to prefill at once
 _MANY = 8  # seats from which a sweep stops at the borders of buckets alone
@@ -39,6 +39,12 @@ def captures(order: Iterable[int], first: str) -> Iterator[Operation]:
     if first == "eager":
         yield Warmup()
     yield from map(Capture, order)
+
+
+def room_for_sweep(config: Config) -> Config:
+    """Return `config` with a sequence length that a sweep cannot pass, every draft accepted, and little more."""
+    steps = config.seats + 1  # nobody is live for more rounds than there are seats
+    return replace(config, max_seq_len=_PROMPT + 1 + steps * (config.draft_len + 1))
 
 
 def sweep(config: Config) -> Iterator[Operation]:

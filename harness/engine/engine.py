@@ -51,7 +51,7 @@ class Engine:
         k, m = config.draft_len, config.max_num_requests
         self.draft_len = k
         self.seats = SlotPool("seats", self.metadata.num_seq_slots)
-        self.cache = self.target.new_cache(self.seats.rows)
+        self.cache = self.target.new_cache(self.seats.rows, config.max_seq_len + k + 1)
         self.worker: SpecWorker = make_worker(draft, parts, like, config.max_seq_len)
         self.inputs = {
             "tokens": like.new_zeros(m, k + 1, dtype=torch.int64),

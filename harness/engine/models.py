@@ -27,14 +27,18 @@ class Models(NamedTuple):
 
 def load_models(config: Config, shape: ModelShape, dtype: torch.dtype, device: str) -> Models:
     """Return the models for `config`: the same seed gives the same weights everywhere."""
-    return _load(config.worker, config.seed, config.draft_len, config.max_seq_len, shape, dtype, device)
+    needed = config.max_seq_len + config.draft_len + 1
+    length = -(-needed // _TABLE_STEP) * _TABLE_STEP
+    return _load(config.worker, config.seed, config.draft_len, length, shape, dtype, device)
+
+
+_TABLE_STEP = 128  # positions; tables of a common length serve configurations that differ in theirs
 
 
 @lru_cache(maxsize=8)
 def _load(
-    worker: str, seed: int, draft_len: int, max_seq_len: int, shape: ModelShape, dtype: torch.dtype, device: str
+    worker: str, seed: int, draft_len: int, length: int, shape: ModelShape, dtype: torch.dtype, device: str
 ) -> Models:
-    length = max_seq_len + draft_len + 1
     weights = make_weights(shape, worker, seed, dtype, device)
     rope = Rope(shape, length, dtype, device)
     target = TargetModel(shape, weights, rope, length)

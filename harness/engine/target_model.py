@@ -22,20 +22,20 @@ class TargetModel:
     """
 
     def __init__(self, shape: ModelShape, weights: Weights, rope: Rope, length: int) -> None:
+        """Make a model for positions below `length`."""
         self.shape = shape
         self._embed = weights["target.embed"]
         self._rope = rope
-        self._length = length
         self._columns = torch.arange(length, device=self._embed.device)
         self._layers = [Layer(shape, weights, f"target.{index}") for index in range(shape.target_layers)]
         self._norm = Normalize(shape.hidden, shape.norm_eps, self._embed)
         self._head = joined(self._norm, weights["target.norm"], weights["target.lm_head"])
         self.draft_head = weights["target.lm_head"]
 
-    def new_cache(self, rows: int) -> Tensor:
-        """Return an empty cache for `rows` seats."""
+    def new_cache(self, rows: int, length: int) -> Tensor:
+        """Return an empty cache of `length` positions for `rows` seats."""
         s = self.shape
-        return self._embed.new_zeros(s.target_layers, rows, self._length, 2, s.kv_heads, s.head_dim)
+        return self._embed.new_zeros(s.target_layers, rows, length, 2, s.kv_heads, s.head_dim)
 
     def embed(self, tokens: Tensor) -> Tensor:
         """Return [*tokens, H]; the draft models share this table."""
@@ -48,7 +48,7 @@ class TargetModel:
         outputs side by side.
         """
         rope = self._rope.at(positions)
-        bias = attention_bias(self._columns > positions[:, :, None], self._embed)
+        bias = attention_bias(self._columns[: cache.shape[2]] > positions[:, :, None], self._embed)
         x = self.embed(tokens.reshape(-1))
         states = []
         for index, layer in enumerate(self._layers):

@@ -78,6 +78,16 @@ class EmbeddedSession:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        # The engine's own tensors stay for its life; the worker's come with its pools and are looked up anew.
+        self._tensors = {"target.cache": PersistentTensor(engine.cache, "seats")}
+        self._tensors |= {f"inputs.{name}": PersistentTensor(tensor) for name, tensor in engine.inputs.items()}
+        self._tensors["outputs.packed"] = PersistentTensor(engine.outputs)
+        self._tensors["outputs.confidence"] = PersistentTensor(engine.confidence)
+        self._graph_tensors = {
+            "inputs.tokens": GraphTensor(engine.inputs["tokens"], 0),
+            "inputs.positions": GraphTensor(engine.inputs["positions"], 0),
+            "inputs.seats": GraphTensor(engine.inputs["seats"], engine.seats.dummy, "seats"),
+        }
 
     def apply(self, operation: Operation) -> None:
         """Do `operation`; raises what the engine raises."""
@@ -89,24 +99,14 @@ class EmbeddedSession:
     def inspect(self) -> Inspection:
         """Show the engine's tensors, pools and last forward."""
         engine, worker = self.engine, self.engine.worker
-        tensors = {"target.cache": PersistentTensor(engine.cache, "seats")}
-        tensors |= {f"inputs.{name}": PersistentTensor(tensor) for name, tensor in engine.inputs.items()}
-        tensors |= {
-            "outputs.packed": PersistentTensor(engine.outputs),
-            "outputs.confidence": PersistentTensor(engine.confidence),
-        }
+        tensors, graph_tensors = dict(self._tensors), dict(self._graph_tensors)
         for name, tensor in worker.tensors().items():
             tensors[f"worker.{name}"] = PersistentTensor(tensor, "slots", data=tensor.is_floating_point())
-        graph_tensors = {
-            "inputs.tokens": GraphTensor(engine.inputs["tokens"], 0),
-            "inputs.positions": GraphTensor(engine.inputs["positions"], 0),
-            "inputs.seats": GraphTensor(engine.inputs["seats"], engine.seats.dummy, "seats"),
-        }
         pools = [engine.seats.view()]
         events = engine.seats.take_events()
         if worker.pool is not None:
             graph_tensors["worker.batch_to_slot"] = GraphTensor(worker.batch_to_slot, worker.pool.dummy, "slots")
-            pools.append(worker.pool.view(worker.counts([worker.pool.dummy])[0][0]))
+            pools.append(worker.pool.view(int(worker.ctx_len[worker.pool.dummy])))
             events += worker.pool.take_events()
         last = engine.last
         return Inspection(

@@ -1,4 +1,4 @@
-"""What whole list and waiver commands cost against a bare interpreter: `python -m benchmarks.startup [REPEATS]`."""
+"""What list and waiver commands cost whole, against a bare interpreter: `python -m benchmarks.startup [N]`."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
 def check_bug(
     request: pytest.FixtureRequest, launcher: Launcher, subtests: pytest.Subtests
 ) -> Callable[[str, str, str], None]:
-    """Run a bug's cases for one worker and regime. Orders that hold are subtests; all that fail are one failure."""
+    """Run a bug's cases for one worker and regime: orders that hold are subtests, all that fail one failure."""
 
     def check(bug: str, worker: str, regime: str) -> None:
         entry = find_bug(bug)

@@ -54,34 +54,38 @@ def reproduce(
     parameters: Parameters,
     launcher: Launcher,
     faults: tuple[str, ...] = (),
-    progress: Callable[[CaseResult], None] = lambda _: None,
+    known: dict[Scenario, Trace] | None = None,
 ) -> list[CaseResult]:
-    """Run the cases and return their results in the order in which the reproducer names them."""
+    """Run the cases and return their results in the order in which the reproducer names them.
+
+    `known` keeps reference traces from call to call, for callers that run a bug part by part on one launcher and
+    without faults.
+    """
     if parameters.regimes is None:
         parameters = replace(parameters, regimes=reproducer.regimes)
     cases = list(reproducer.cases(parameters))
-    workers = sorted({case.worker for case in cases})
-    references = _references(reproducer, parameters, workers, launcher, faults)
-    runs = [Run(case.scenario, Monitor(case.scenario), faults) for case in cases]
+    known = {} if known is None else known
+    alone = {worker: reproducer.reference(worker, parameters) for worker in {case.worker for case in cases}}
+    missing = [scenario for scenario in alone.values() if scenario not in known]
+    # References first, and in one go with the cases: no core waits for them.
+    runs = [Run(scenario, faults=faults) for scenario in missing]
+    runs += [Run(case.scenario, Monitor(case.scenario), faults) for case in cases]
     results: dict[int, CaseResult] = {}
+    waiting: list[tuple[int, Trace]] = []
     for index, trace in launcher.run_all(runs):
-        results[index] = _judge(reproducer, cases[index], trace, references[cases[index].worker])
-        progress(results[index])
+        if index < len(missing):
+            known[missing[index]] = trace
+        else:
+            waiting.append((index - len(missing), trace))
+        for position, found in [pair for pair in waiting if alone[cases[pair[0]].worker] in known]:
+            results[position] = _judge(reproducer, cases[position], found, known[alone[cases[position].worker]])
+            waiting.remove((position, found))
     ordered = [results[index] for index in range(len(cases))]
     _leave_alone(ordered, launcher, faults)
-    _confirm(reproducer, ordered, references, launcher, faults)
+    _confirm(
+        reproducer, ordered, {worker: known[scenario] for worker, scenario in alone.items()}, launcher, faults
+    )
     return ordered
-
-
-def _references(
-    reproducer: Reproducer,
-    parameters: Parameters,
-    workers: Sequence[str],
-    launcher: Launcher,
-    faults: tuple[str, ...],
-) -> dict[str, Trace]:
-    runs = [Run(reproducer.reference(worker, parameters), faults=faults) for worker in workers]
-    return {workers[index]: trace for index, trace in launcher.run_all(runs)}
 
 
 def _judge(reproducer: Reproducer, case: Case, trace: Trace, reference: Trace) -> CaseResult:

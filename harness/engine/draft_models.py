@@ -56,6 +56,7 @@ class DraftModel:
         gains = torch.stack([weights[f"draft.{index}.k_norm"] for index in layers])
         self._context_gain = (gains * self._head_norm.scale)[:, None]  # [L,1,d]
         self._offsets = torch.arange(width, device=self._fc.device)
+        self._zero = self._fc.new_zeros(())
         self._masks = torch.full((width - 1,), shape.mask_token, device=self._fc.device)
         self._head = target.draft_head.t().contiguous()
 
@@ -79,7 +80,7 @@ class DraftModel:
         tokens = torch.cat([anchor[:, None], self._masks.expand(b, -1)], 1)
         rope = self._rope.at(position[:, None] + self._offsets)
         # Padded with False: a block's own columns are never hidden.
-        bias = attention_bias(F.pad(hidden_context, (0, self.width))[:, None], self._gain)
+        bias = attention_bias(F.pad(hidden_context, (0, self.width))[:, None], self._zero)
         x = self._target.embed(tokens.view(-1))
         for index, layer in enumerate(self._layers):
             q, k, v = layer.project(x, self._rope, rope)

@@ -71,12 +71,12 @@ class Rope:
         return torch.addcmul(x * cos, x.roll(self._half, -1), sin)
 
 
-def attention_bias(hidden_keys: Tensor, like: Tensor) -> Tensor:
+def attention_bias(hidden_keys: Tensor, zero: Tensor) -> Tensor:
     """Return what `attend` adds to scores, [B,1,T,S]: minus infinity where hidden_keys [B,T,S] is True.
 
-    Made once a forward and shared by its layers.
+    Made once a forward and shared by its layers. `zero` is one, without dimensions, of the models' dtype.
     """
-    return like.new_zeros(()).masked_fill(hidden_keys[:, None], -math.inf)
+    return zero.masked_fill(hidden_keys[:, None], -math.inf)
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:

@@ -40,7 +40,7 @@ def accept_greedily(tokens: Tensor, chosen: Tensor) -> Tensor:
 
     tokens [B,K+1] are anchor and drafts, chosen [B,K+1] the target's greedy choice after each of them.
     """
-    agrees = (chosen[:, :-1] == tokens[:, 1:]).to(torch.int64)
+    agrees = chosen[:, :-1] == tokens[:, 1:]
     return agrees.cumprod(1).sum(1) + 1
 
 

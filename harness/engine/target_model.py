@@ -25,6 +25,7 @@ class TargetModel:
         """Make a model for positions below `length`."""
         self.shape = shape
         self._embed = weights["target.embed"]
+        self._zero = self._embed.new_zeros(())
         self._rope = rope
         self._columns = torch.arange(length, device=self._embed.device)
         self._layers = [Layer(shape, weights, f"target.{index}") for index in range(shape.target_layers)]
@@ -48,7 +49,7 @@ class TargetModel:
         outputs side by side.
         """
         rope = self._rope.at(positions)
-        bias = attention_bias(self._columns[: cache.shape[2]] > positions[:, :, None], self._embed)
+        bias = attention_bias(self._columns[: cache.shape[2]] > positions[:, :, None], self._zero)
         x = self.embed(tokens.reshape(-1))
         states = []
         for index, layer in enumerate(self._layers):

@@ -12,7 +12,8 @@ from harness.launch import Launcher
 from harness.pytest_plugin.hooks import RESULTS
 from harness.report import render_results
 from harness.reproduce import Parameters, reproduce
-from harness.trace import Outcome
+from harness.scenario import Scenario
+from harness.trace import Outcome, Trace
 
 __all__ = ["check_bug", "launcher"]
 
@@ -30,15 +31,25 @@ def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
         pytest.exit(f"harness: {error}", returncode=error.exit_code)
 
 
+@pytest.fixture(scope="session")
+def _references() -> dict[Scenario, Trace]:
+    """What requests do alone, kept from test to test."""
+    return {}
+
+
 @pytest.fixture
 def check_bug(
-    request: pytest.FixtureRequest, launcher: Launcher, subtests: pytest.Subtests
+    request: pytest.FixtureRequest,
+    launcher: Launcher,
+    subtests: pytest.Subtests,
+    _references: dict[Scenario, Trace],
 ) -> Callable[[str, str, str], None]:
     """Run a bug's cases for one worker and regime: orders that hold are subtests, all that fail one failure."""
 
     def check(bug: str, worker: str, regime: str) -> None:
         entry = find_bug(bug)
-        results = reproduce(load_reproducer(entry), Parameters((worker,), (regime,)), launcher)
+        parameters = Parameters((worker,), (regime,))
+        results = reproduce(load_reproducer(entry), parameters, launcher, known=_references)
         if all(result.outcome is Outcome.UNSUPPORTED for result in results):
             request.node.stash[RESULTS] = results
             pytest.skip(f"unsupported: {results[0].detail}")

@@ -11,13 +11,13 @@ import os
 import selectors
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from harness.errors import LaunchError
 from harness.hosts import Host, InlineHost, Job
 from harness.legality import check
 from harness.protocol import Description, Layout, Request
-from harness.scenario import Scenario
+from harness.scenario import Config, Scenario
 from harness.trace import Outcome, Snapshot, Trace, Violation
 
 __all__ = ["ISOLATIONS", "Launcher", "Run", "default_jobs"]
@@ -75,7 +75,7 @@ class Launcher:
         self._jobs = 1 if self.isolation == "none" else jobs or default_jobs(device)
         self._limit = limit
         self._hosts: list[Host] = []
-        self._layouts: dict[str, dict[str, Layout]] = {}
+        self._layouts: dict[Config, dict[str, Layout]] = {}
 
     def __enter__(self) -> Launcher:
         if importlib.util.find_spec("torch") is None:
@@ -126,10 +126,8 @@ class Launcher:
             yield job.index, job.trace
 
     def _job(self, index: int, run: Run) -> Job:
-        config = run.scenario.config
-        request = self._request(
-            "run", faults=run.faults, scenario=run.scenario, layout=self._layouts[config.worker], probes=run.probes
-        )
+        layout = self._layouts[_layout_key(run.scenario.config)]
+        request = self._request("run", faults=run.faults, scenario=run.scenario, layout=layout, probes=run.probes)
         trace = Trace(run.scenario, self.target, self.device)
         return Job(request, self._limit, index, trace, run.watch, run.keep_going)
 
@@ -149,12 +147,12 @@ class Launcher:
         )  # fmt: skip
 
     def _find_layouts(self, runs: Sequence[Run]) -> None:
-        """Open the target with other capacities, once a worker, to learn where its rows are."""
-        missing = {run.scenario.config.worker: run.scenario for run in runs}
+        """Open the target with other capacities, once for each shape of rows, to learn where its rows are."""
+        missing = {_layout_key(run.scenario.config): run.scenario for run in runs}
         jobs = [
             Job(self._request("layout", scenario=scenario), self._limit)
-            for worker, scenario in missing.items()
-            if worker not in self._layouts
+            for key, scenario in missing.items()
+            if key not in self._layouts
         ]
         for job in self._drive(jobs):
             assert job.request.scenario is not None
@@ -166,7 +164,7 @@ class Launcher:
             if job.layout is None and not unsupported:
                 raise LaunchError(f"target {self.target} cannot be opened: {job.failure()}", job.told())
             # What is unsupported is said again, with its operation, by the run itself.
-            self._layouts[job.request.scenario.config.worker] = job.layout or {}
+            self._layouts[_layout_key(job.request.scenario.config)] = job.layout or {}
 
     def _drive(self, jobs: Sequence[Job]) -> Iterator[Job]:
         if self.isolation == "none":
@@ -203,6 +201,11 @@ class Launcher:
                     host.close()
                     self._hosts[index] = host = Host(self.isolation)
                 host.begin(waiting.pop())
+
+
+def _layout_key(config: Config) -> Config:
+    # Capacities are what a layout is found by; all the rest may shape a row (pages a slot, draft lengths).
+    return replace(config, num_seq_slots=1, max_num_requests=1, buckets=())
 
 
 def _done(host: Host, finished: bool) -> Iterator[Job]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.orders import REGIMES
+from harness.orders import REGIMES, regime_capacities
 from harness.reproduce import Parameters, Reproducer
 from harness.scenario import Config, Scenario, Step
 from harness.verdicts import Case
@@ -31,7 +31,7 @@ def _cases(parameters: Parameters) -> Iterator[Case]:
                     config = Config(worker, 4, 1, (1,))
                     if not narrow:
                         config = regime_config(worker, regime, order, parameters.config)
-                    config = config if parameters.config else room_for_sweep(config)
+                    config = config if parameters.config else room_for_sweep(config, _most_seats(parameters))
                     operations = (*captures(order, first), *sweep(config))
                     yield Case(worker, regime, first, order, Scenario(config, operations))
 
@@ -41,8 +41,12 @@ def _reference(worker: str, parameters: Parameters) -> Scenario:
         given = replace(parameters.config, worker=worker, buckets=())
         return alone(given, requests=given.seats, steps=sum(isinstance(op, Step) for op in sweep(given)))
     # As many requests as the roomiest regime seats, as many steps as the longest-lived of them takes.
-    largest = max(max(order) for order in parameters.orders)
-    return alone(Config(worker, largest, largest, ()), requests=largest + 2, steps=largest + 2)
+    seats = _most_seats(parameters)
+    return alone(room_for_sweep(Config(worker, seats, seats, ()), seats), requests=seats, steps=seats)
+
+
+def _most_seats(parameters: Parameters) -> int:
+    return max(regime_capacities("headroom", [bucket for order in parameters.orders for bucket in order]))
 
 
 REPRODUCER = Reproducer("nvbugs/6535874", _cases, _reference, regimes=(*REGIMES, _NARROW))

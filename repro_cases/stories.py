@@ -41,9 +41,12 @@ def captures(order: Iterable[int], first: str) -> Iterator[Operation]:
     yield from map(Capture, order)
 
 
-def room_for_sweep(config: Config) -> Config:
-    """Return `config` with a sequence length that a sweep cannot pass, every draft accepted, and little more."""
-    steps = config.seats + 1  # nobody is live for more rounds than there are seats
+def room_for_sweep(config: Config, seats: int) -> Config:
+    """Return `config` with a sequence length that no sweep of so many seats passes, and little more.
+
+    Cases that share it share what is learnt of a target's layout, too.
+    """
+    steps = seats + 1  # nobody is live for more rounds than there are seats
     return replace(config, max_seq_len=_PROMPT + 1 + steps * (config.draft_len + 1))
 
 

@@ -68,6 +68,9 @@ def unload() -> None:
     """Forget every loaded tree: modules of two trees must never meet."""
     for folder in _loaded:
         sys.path[:] = [entry for entry in sys.path if entry != str(folder)]
+        # A complete package may bring more than itself, such as a module beside it.
+        for name in [name for name, module in sys.modules.items() if _is_file_of(folder, module)]:
+            del sys.modules[name]
     _loaded.clear()
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
     for name in [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]:

@@ -21,7 +21,7 @@ from harness.lists import (
     read_test_list,
     select,
 )
-from harness.pytest_plugin.expression import ExpressionError, evaluate
+from harness.lists.expression import ExpressionError, evaluate
 
 __all__ = ["Chosen", "choose", "read_entries"]
 

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from harness.lists.checks.finding import Finding, find, named
+from harness.lists.expression import ExpressionError, evaluate
 from harness.lists.known import KnownTests, TestFile
 from harness.lists.model import Line
 from harness.lists.nodeid import NodeId, normalized
 
 __all__ = ["check_expressions", "fulfils"]
 
-_TOKEN = re.compile(r"\s*(?:([()])|([\w:+\-.\[\]\\/]+))")
+_WORD = re.compile(r"[()]|[\w:+\-.\[\]\\/]+")
+_PLAIN = re.compile(r"(?:\s|[()]|[\w:+\-.\[\]\\/])*")  # without `=` and `,`, which stand in marks' arguments alone
 # Far above any list: a hostile one shall not cost minutes.
 _MAX_TOKENS = 200
 _MAX_EXPRESSIONS = 1000
@@ -44,57 +46,14 @@ def _unfulfilled(expression: str, names: Iterable[str | None]) -> int:
 
 def fulfils(expression: str, name: str) -> bool | None:
     """Whether a name fulfils a `-k` expression: words joined by and, or, not. None when it is no such thing."""
-    tokens: list[str] = []
-    at = 0
-    text = expression.strip()
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None or len(tokens) == _MAX_TOKENS:
-            return None
-        tokens.append(found[1] or found[2])
-        at = found.end()
-    reader = _Reader(tokens, name.lower())
-    try:
-        answer = reader.either()
-    except IndexError:
+    words = _WORD.findall(expression)
+    if not words or len(words) > _MAX_TOKENS or not _PLAIN.fullmatch(expression.strip()):
         return None
-    return None if reader.tokens else answer
-
-
-class _Reader:
-    """Recursive descent; what does not fit the grammar ends in an IndexError."""
-
-    def __init__(self, tokens: list[str], name: str) -> None:
-        self.tokens, self.name = tokens, name
-
-    def either(self) -> bool:
-        answer = self.both()
-        while self.tokens[:1] == ["or"]:
-            self.tokens.pop(0)
-            other = self.both()
-            answer = answer or other
-        return answer
-
-    def both(self) -> bool:
-        answer = self.single()
-        while self.tokens[:1] == ["and"]:
-            self.tokens.pop(0)
-            other = self.single()
-            answer = answer and other
-        return answer
-
-    def single(self) -> bool:
-        word = self.tokens.pop(0)
-        if word == "not":
-            return not self.single()
-        if word == "(":
-            answer = self.either()
-            if self.tokens.pop(0) != ")":
-                raise IndexError
-            return answer
-        if word in (")", "and", "or"):
-            raise IndexError
-        return word.lower() in self.name
+    lowered = name.lower()
+    try:
+        return evaluate(expression, lambda word: word.lower() in lowered)
+    except ExpressionError:
+        return None
 
 
 def _names(line: Line, known: KnownTests) -> Iterator[str | None]:

@@ -41,6 +41,7 @@ ARROWS: dict[str, set[str]] = {
     "llm_config": REPRODUCING | {"reproduce", "lists"},  # lists: its reader of YAML with places
     "bisect": REPRODUCING | {"reproduce", "targets"},  # targets: where sources are found, no torch
     "lists": {"errors", "files"},
+    "results": {"errors", "files", "codec"},
 }
 # What stands on top may import everything below it, but not each other.
 TOP = {"cli", "pytest_plugin", "__main__", "__init__"}

@@ -1,0 +1,197 @@
+"""The append-only results log: one `os.write` a line, so that a kill costs the line being written at most.
+
+A writer that dies may leave half a line, and whoever writes next starts a new one. Workers of xdist write
+`started` themselves, since only they know when and in which process; every other line has one writer. So half a
+line is the last one, or right before a header, or the beginning of a `started`; anything else that cannot be read
+is an error.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.codec import CodecError
+from harness.errors import Place, UsageError
+from harness.results.records import FORMAT, End, Header, Record, Result, Started, parse_line, to_line
+
+__all__ = ["Appender", "Log", "LogWriter", "Session", "read_log"]
+
+
+@dataclass
+class Session:
+    """One pytest process (with its workers) that wrote into the log, and what it told.
+
+    `running` has what was started and did not end, in the order of starting.
+    """
+
+    header: Header
+    results: list[Result] = field(default_factory=list)
+    running: dict[str, Started] = field(default_factory=dict)
+    end: End | None = None
+
+
+@dataclass
+class Log:
+    """All of a log. There is at least one session."""
+
+    path: str
+    sessions: list[Session]
+
+    @property
+    def header(self) -> Header:
+        """The first session's header."""
+        return self.sessions[0].header
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """Every test's final result: the last line that the log has for it."""
+        return {result.id: result for session in self.sessions for result in session.results}
+
+    @property
+    def complete(self) -> bool:
+        """Whether the last session came to its own end."""
+        return self.sessions[-1].end is not None
+
+    def deaths(self) -> Counter[str]:
+        """In how many sessions that did not end each test was running and has no result still."""
+        final = self.results
+        return Counter(
+            name
+            for session in self.sessions
+            if session.end is None
+            for name in session.running
+            if name not in final
+        )
+
+
+def read_log(path: Path) -> Log | None:
+    """Read a log; None when there is nothing in it yet.
+
+    Raises `UsageError` with file and line for anything unreadable but half a line that a dead writer left, and
+    for a format of another version.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", Place(str(path))) from None
+    reader = _Reader(str(path))
+    for number, line in enumerate(lines, start=1):
+        if line:
+            reader.take(number, line)
+    return Log(str(path), reader.sessions) if reader.sessions else None
+
+
+# How every `started` line begins.
+_STARTED = to_line(Started("", 0.0)).partition(b",")[0]
+
+
+class _Reader:
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.sessions: list[Session] = []
+        self.torn: UsageError | None = None  # an error unless a header follows, or nothing
+
+    def take(self, number: int, line: bytes) -> None:
+        place = Place(self.file, number)
+        try:
+            record = parse_line(line)
+        except CodecError as error:
+            self.refuse_torn()
+            if not line.startswith(_STARTED):
+                self.torn = UsageError(f"is no line of a results log ({error}); restore the file", place)
+            return
+        if isinstance(record, Header):
+            if record.format != FORMAT:
+                raise UsageError(f"format {record.format}; this version reads {FORMAT}", place)
+            self.sessions.append(Session(record))
+            self.torn = None
+            return
+        self.refuse_torn()
+        if not self.sessions:
+            raise UsageError("stands before any header; give a whole results log", place)
+        self.keep(self.sessions[-1], record)
+
+    def refuse_torn(self) -> None:
+        if self.torn is not None:
+            raise self.torn
+
+    def keep(self, session: Session, record: Record) -> None:
+        if isinstance(record, Started):
+            session.running[record.id] = record
+        elif isinstance(record, Result):
+            session.running.pop(record.id, None)
+            session.results.append(record)
+        elif isinstance(record, End):
+            session.end = record
+
+
+class Appender:
+    """Appends lines to a log that another process has begun: what a worker of xdist holds."""
+
+    def __init__(self, path: Path) -> None:
+        """Open for appending, making the file where there is none. Raises `UsageError` where that cannot be."""
+        self._place = Place(str(path))
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def write(self, record: Record) -> None:
+        """Append one line: when this returns, a kill of this process does not lose it.
+
+        Raises `UsageError` when the line cannot be written whole; none of it is then in the file.
+        """
+        line = to_line(record)
+        try:
+            size = os.fstat(self._descriptor).st_size
+            # Half a line of a process that died. Seen by mistake while another one writes, it costs an empty line.
+            if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
+                line = b"\n" + line
+            written = os.write(self._descriptor, line)
+            if written < len(line):
+                if os.fstat(self._descriptor).st_size == size + written:
+                    os.ftruncate(self._descriptor, size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def close(self) -> None:
+        """Close. Does nothing the second time."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _refused(self, error: OSError) -> UsageError:
+        return UsageError(f"cannot be written: {error.strerror}; name another file", self._place)
+
+
+class LogWriter(Appender):
+    """The one process that writes a session: it locks the file and writes the header.
+
+    The lock is the process's own (`lockf`), so no child that outlives it can keep it. Reading the same file in the
+    same process gives it up, as POSIX has it: read before opening, or after the last line.
+    """
+
+    def __init__(self, path: Path, header: Header) -> None:
+        """Open, lock, begin a session. Raises `UsageError`, also when another process is writing the file."""
+        super().__init__(path)
+        try:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            message = "another process is writing it; wait for its end, or name another file"
+            raise UsageError(message, self._place) from None
+        self.write(header)
+
+    def end(self, exit_status: int, counts: dict[str, int]) -> None:
+        """Write the last line of the session and close."""
+        self.write(End(time.time(), exit_status, counts))
+        self.close()

@@ -37,6 +37,7 @@ ARROWS: dict[str, set[str]] = {
     "verdicts": FOUNDATION,
     "reproduce": REPRODUCING,
     "catalogue": REPRODUCING | {"reproduce"},
+    "explore": REPRODUCING | {"reproduce"},
     "report": FOUNDATION | {"orders", "verdicts"},
     "llm_config": REPRODUCING | {"reproduce", "lists"},  # lists: its reader of YAML with places
     "bisect": REPRODUCING | {"reproduce", "targets"},  # targets: where sources are found, no torch

@@ -10,6 +10,7 @@ import pytest
 
 from harness.codec import decode, dumps
 from harness.errors import HarnessError
+from harness.pytest_plugin.folding import attach
 from harness.pytest_plugin.selection import Chosen, choose, read_entries
 from harness.pytest_plugin.waiving import apply_timeouts, apply_waivers, read_index
 from harness.verdicts import CaseResult
@@ -58,6 +59,8 @@ def pytest_runtest_makereport(
     results = item.stash.get(RESULTS, None)
     if call.when == "call" and results is not None:
         setattr(report, _ATTRIBUTE, dumps(results))
+        failing = [result.signature for result in results if not result.holds]
+        attach(report, **({"signature": failing[0]} if failing else {}))
     return report
 
 

@@ -54,7 +54,7 @@ class Log:
         return {result.id: result for session in self.sessions for result in session.results}
 
     @property
-    def complete(self) -> bool:
+    def ended(self) -> bool:
         """Whether the last session came to its own end."""
         return self.sessions[-1].end is not None
 

@@ -111,6 +111,8 @@ class Result:
     signature  of the violation, or of what was raised: what groups failures.
     devices    UUIDs of the GPUs it had.
     attempt    counts from 1.
+    phase      where it went wrong, for an error: `setup`, `teardown`, or `collect` for what is no test but a file
+               or class of which no test is known.
     reused     the run that the result was taken from.
     """
 
@@ -129,6 +131,7 @@ class Result:
     host: str = ""
     devices: tuple[str, ...] = ()
     attempt: int = 1
+    phase: str = ""
     reused: str = ""
 
     @property

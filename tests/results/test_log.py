@@ -66,7 +66,7 @@ def test_a_log_has_sessions_final_results_and_what_was_running(tmp_path: Path) -
     assert [session.header.session for session in log.sessions] == [1, 2]
     assert list(log.sessions[0].running) == ["b"]
     assert log.results["a"].outcome is Word.FLAKY
-    assert log.complete
+    assert log.ended
     assert log.deaths() == {"b": 1}
 
 
@@ -97,7 +97,7 @@ def test_a_file_whose_header_was_torn_has_nothing_in_it(tmp_path: Path) -> None:
     LogWriter(path, header()).end(0, {})
     log = read_log(path)
     assert log is not None
-    assert log.complete
+    assert log.ended
 
 
 def test_half_a_started_of_a_dead_worker_spoils_no_line_of_the_others(tmp_path: Path) -> None:

@@ -1,76 +1,221 @@
-"""Relations between traces: what must not depend on how requests are batched, captured and run."""
+"""Relations: what a scenario shows must not depend on company, padding, order, chunks, interruptions or graphs.
+
+Each derives from a scenario another one in which every request has the same text, and compares the two runs at
+every position that both saw. No state of the engine is read: what it drafts and emits is enough.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
-from harness.trace import RequestState, Trace, Violation
+from harness.invariants.comparison import Difference, drafts_differ, first_differences, tokens_differ
+from harness.legality import IllegalScenarioError, Model, check
+from harness.scenario import (
+    Abort,
+    Admit,
+    AdmitDisaggregated,
+    Capture,
+    DraftLen,
+    Finish,
+    Operation,
+    Preempt,
+    Rebind,
+    Resume,
+    Scenario,
+    Step,
+)
+from harness.trace import Trace, Violation
 
-__all__ = ["lost_contexts", "same_drafts"]
+__all__ = ["RELATIONS", "Relation"]
+
+_Operations = Iterator[Operation]
 
 
-def same_drafts(reference: Trace, other: Trace) -> list[Violation]:
-    """Drafts and tokens of a request are a function of its own text.
+@dataclass(frozen=True)
+class Relation:
+    """A scenario beside a scenario, and what the two must have in common.
 
-    Compares every request at every position that both traces saw: capture order, use order, batch
-    composition, padding, graph or eager must make no difference. Returns the first difference a request.
+    than    what the other run is, in words that follow "differs from".
+    derive  yields the other run's operations.
+    differ  what is compared at a position; probes: whether the other run is probed as the first one is.
     """
-    expected = {request: dict(states) for request, states in _states(reference).items()}
-    found = []
-    for request, states in _states(other).items():
-        known = expected.get(request, {})
-        for (position, state), operation in zip(states.items(), _operations(other, request), strict=True):
-            difference = _difference(known.get(position), state)
-            if difference:
-                rule, wanted, seen = difference
-                found.append(
-                    Violation(
-                        "R-DRAFTS", rule,
-                        f"{request} at position {position}: {rule} differ from a run of {request} alone",
-                        operation, wanted, seen, request=request,
-                    )
-                )  # fmt: skip
-                break
-    return found
+
+    name: str
+    than: str
+    derive: Callable[[Scenario], _Operations]
+    differ: Difference = drafts_differ
+    probes: bool = True
+
+    def related(self, scenario: Scenario) -> Scenario | None:
+        """Return the other scenario; None where there is nothing to vary, or no legal way to."""
+        other = replace(scenario, operations=tuple(self.derive(scenario)), name=self.name)
+        if self.probes and other.operations in (scenario.operations, tuple(_named(scenario))):
+            return None
+        try:
+            check(other)
+        except IllegalScenarioError:
+            return None
+        return other
+
+    def broken(self, reference: Trace, trace: Trace) -> list[Violation]:
+        """Return the first difference of each request; operations are those of `trace`."""
+        return first_differences(reference, trace, self.differ, self.name, self.than)
 
 
-def lost_contexts(trace: Trace) -> list[Violation]:
-    """Return the requests whose context was lost while they were live, where a target declares that it may be.
-
-    Only what is about that very loss asks for it: to everything else it is how the engine works.
-    """
-    found: dict[str, Violation] = {}
-    for snapshot in trace.snapshots:
-        for request, state in snapshot.requests.items():
-            if state.context_lost and request not in found:
-                found[request] = Violation(
-                    "R-DRAFTS", "context-lost",
-                    f"{request} is live and its drafter lost the context it had",
-                    snapshot.operation, "the context of its own text", "less of it", request=request,
-                )  # fmt: skip
-    return list(found.values())
+def _named(scenario: Scenario) -> _Operations:
+    return (operation for operation, _ in _explicit(scenario))
 
 
-def _states(trace: Trace) -> Mapping[str, dict[int, RequestState]]:
-    """Return request -> position -> its state there."""
-    states: dict[str, dict[int, RequestState]] = {}
-    for snapshot in trace.snapshots:
-        for request, state in snapshot.requests.items():
-            states.setdefault(request, {})[state.position] = state
-    return states
+def _explicit(scenario: Scenario) -> Iterator[tuple[Operation, Model]]:
+    """Yield each operation, steps with their requests named, and the model before it."""
+    model = Model(scenario.config)
+    for operation in scenario.operations:
+        named = replace(operation, requests=model.batch(operation)) if isinstance(operation, Step) else operation
+        yield named, model
+        model.apply(operation)
 
 
-def _operations(trace: Trace, request: str) -> Iterator[int]:
-    return (snapshot.operation for snapshot in trace.snapshots if request in snapshot.requests)
+def _alone(scenario: Scenario) -> _Operations:
+    """Each request by itself, from its coming to its end, eagerly."""
+    current = scenario.config.draft_len
+    for life in _lives(scenario):
+        for operation in life:
+            if not isinstance(operation, DraftLen):
+                yield operation
+            elif operation.k != current:
+                current = operation.k
+                yield operation
 
 
-def _difference(wanted: RequestState | None, seen: RequestState) -> tuple[str, str, str] | None:
-    if wanted is None or wanted.context_lost or seen.context_lost:
-        return None
-    both = min(len(wanted.drafts), len(seen.drafts))  # a shorter runtime draft length proposes fewer
-    if wanted.drafts[:both] != seen.drafts[:both]:
-        return "drafts", str(list(wanted.drafts)), str(list(seen.drafts))
-    # The newest token stands at the same position however many were accepted on the way there.
-    if wanted.emitted[-1:] != seen.emitted[-1:]:
-        return "tokens", str(list(wanted.emitted[-1:])), str(list(seen.emitted[-1:]))
-    return None
+def _lives(scenario: Scenario) -> Iterator[list[Operation]]:
+    """Return what happens to each request that comes, with the draft lengths of its time."""
+    lives: list[list[Operation]] = []
+    living: dict[str, list[Operation]] = {}
+    for operation, model in _explicit(scenario):
+        request = getattr(operation, "request", None)
+        if isinstance(operation, (Admit, AdmitDisaggregated)):
+            living[operation.request] = [DraftLen(model.draft_len)]
+            lives.append(living[operation.request])
+        for name in _batch(operation):
+            living[name].append(Step((name,), graph=False))
+        if request is not None:
+            living[request].append(operation)
+        elif isinstance(operation, DraftLen):
+            for life in living.values():
+                life.append(operation)
+        if isinstance(operation, (Finish, Abort)):
+            del living[operation.request]
+    for name, life in living.items():
+        life.append(Finish(name))
+    return iter(lives)
+
+
+def _eager(scenario: Scenario) -> _Operations:
+    """The same without graphs."""
+    for operation in scenario.operations:
+        if not isinstance(operation, Capture):
+            yield replace(operation, graph=False) if isinstance(operation, Step) else operation
+
+
+def _padded(scenario: Scenario) -> _Operations:
+    """The same with the largest bucket alone, wherever the first one was captured at its draft length."""
+    done: set[int] = set()
+    for operation, model in _explicit(scenario):
+        if isinstance(operation, Capture):
+            if model.draft_len not in done:
+                yield Capture(max(scenario.config.buckets))
+            done.add(model.draft_len)
+            continue
+        if isinstance(operation, Rebind):  # which voids all graphs
+            done.clear()
+        yield operation
+
+
+def _captured_backwards(scenario: Scenario) -> _Operations:
+    """The same with each run of captures in the opposite order."""
+    run: list[Operation] = []
+    for operation in scenario.operations:
+        if isinstance(operation, Capture):
+            run.append(operation)
+            continue
+        yield from reversed(run)
+        run.clear()
+        yield operation
+    yield from reversed(run)
+
+
+def _batched_backwards(scenario: Scenario) -> _Operations:
+    """The same with the rows of every batch in the opposite order."""
+    for operation, _ in _explicit(scenario):
+        yield replace(operation, requests=_batch(operation)[::-1]) if isinstance(operation, Step) else operation
+
+
+def _used_otherwise(scenario: Scenario) -> _Operations:
+    """The same with every batch run as two, the latter half first: other buckets, in another order."""
+    for operation, _ in _explicit(scenario):
+        batch = _batch(operation)
+        if isinstance(operation, Step) and len(batch) > 1:
+            half = len(batch) // 2
+            yield replace(operation, requests=batch[half:])
+            yield replace(operation, requests=batch[:half])
+        else:
+            yield operation
+
+
+def _chunked_otherwise(scenario: Scenario) -> _Operations:
+    """The same with whole prompts in chunks, or where any is in chunks, all of them whole."""
+    whole = any(isinstance(operation, Admit) and operation.chunks for operation in scenario.operations)
+    for operation in scenario.operations:
+        if isinstance(operation, Admit):
+            count = operation.prompt_len - (operation.cached or 0)
+            yield replace(operation, chunks=() if whole or count < 2 else (1, count - 1))
+        else:
+            yield operation
+
+
+def _uninterrupted(scenario: Scenario) -> _Operations:
+    """The same without preemption and resumption."""
+    for operation, _ in _explicit(scenario):
+        if not isinstance(operation, (Preempt, Resume)):
+            yield operation
+
+
+def _undrafted(scenario: Scenario) -> _Operations:
+    """The same without a single draft: as many plain steps as tokens could be accepted."""
+    captured: set[Operation] = set()
+    yield DraftLen(0)
+    for operation, model in _explicit(scenario):
+        if isinstance(operation, Step):
+            yield from [operation] * (model.draft_len + 1)
+        elif isinstance(operation, Rebind):
+            captured.clear()
+            yield operation
+        elif not isinstance(operation, DraftLen) and operation not in captured:
+            captured.update([operation] if isinstance(operation, Capture) else ())  # once, at this one length
+            yield operation
+
+
+def _same(scenario: Scenario) -> _Operations:
+    yield from scenario.operations
+
+
+def _batch(operation: Operation) -> tuple[str, ...]:
+    return operation.requests or () if isinstance(operation, Step) else ()
+
+
+RELATIONS: dict[str, Relation] = {
+    relation.name: relation
+    for relation in (
+        Relation("R-ALONE", "a run of it alone", _alone),
+        Relation("R-ORDER", "a run with every batch in the opposite order", _batched_backwards),
+        Relation("R-USE", "a run with every batch in two halves", _used_otherwise),
+        Relation("R-PADDED", "a run padded to the largest bucket", _padded),
+        Relation("R-CAPTURES", "a run with buckets captured in the opposite order", _captured_backwards),
+        Relation("R-EAGER", "a run without graphs", _eager),
+        Relation("R-CHUNKS", "a run with prompts in other chunks", _chunked_otherwise),
+        Relation("R-RESUME", "a run without preemption", _uninterrupted),
+        Relation("R-PLAIN", "a run without drafts", _undrafted, tokens_differ),
+        Relation("R-PROBED", "a run without canaries and poison", _same, probes=False),
+    )
+}

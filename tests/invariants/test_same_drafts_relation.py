@@ -1,4 +1,4 @@
-"""R-DRAFTS: a request's drafts and tokens are a function of its own text, and of nothing else."""
+"""R-ALONE: a request's drafts and tokens are a function of its own text, and of nothing else."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_positions_and_requests_that_one_trace_alone_saw_are_not_compared() -> N
 def test_other_drafts_are_named_with_request_and_operation() -> None:
     a = STEPPED["a"]
     (violation,) = same_drafts(_trace(a=a), _trace(a=replace(a, drafts=(1, 2, 4))))
-    assert (violation.invariant, violation.rule, violation.request) == ("R-DRAFTS", "drafts", "a")
+    assert (violation.invariant, violation.rule, violation.request) == ("R-ALONE", "drafts", "a")
     assert (violation.operation, violation.expected, violation.seen) == (2, "[1, 2, 3]", "[1, 2, 4]")
 
 

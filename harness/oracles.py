@@ -1,0 +1,101 @@
+"""Judges a scenario on a target by everything there is: predicates, probes, relations, and that it ends at all.
+
+One call runs a scenario, and beside it those that must show the same, and returns whatever was broken under the
+name of the oracle that saw it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from harness.invariants import PREDICATES, RELATIONS, Monitor, Relation
+from harness.launch import Launcher, Run
+from harness.scenario import Scenario
+from harness.trace import Outcome, Trace, Violation
+
+__all__ = ["ENDS", "ORACLES", "Judgement", "examine", "judge"]
+
+# A legal scenario comes to its end: the engine neither raises nor crashes nor hangs.
+ENDS = "O-ENDS"
+ORACLES = (*PREDICATES, *RELATIONS, ENDS)
+_BAD_ENDS = (Outcome.ERROR, Outcome.CRASH, Outcome.HANG)
+
+
+@dataclass
+class Judgement:
+    """What one scenario showed. `violations` are in the order of their operations, at most one a signature.
+
+    trace    the run itself, which went on past its violations.
+    silent   relations that had nothing to say, with the reason: nothing to vary, or unsupported by the target.
+    """
+
+    trace: Trace
+    violations: list[Violation] = field(default_factory=list)
+    silent: dict[str, str] = field(default_factory=dict)
+
+
+def judge(
+    launcher: Launcher, scenario: Scenario, faults: tuple[str, ...] = (), without: Collection[str] = ()
+) -> list[Violation]:
+    """Return what `scenario` breaks, the first operation first; `without` names oracles to leave out.
+
+    Each violation carries the name of the oracle that saw it, and of one signature only the first is returned.
+    A scenario that the target cannot do breaks nothing: `examine` tells the two apart.
+    Raises `IllegalScenarioError` for a scenario that is not legal, `LaunchError` where nothing can be launched.
+    """
+    return examine(launcher, scenario, faults, without).violations
+
+
+def examine(
+    launcher: Launcher, scenario: Scenario, faults: tuple[str, ...] = (), without: Collection[str] = ()
+) -> Judgement:
+    """Return the same with the run itself, and which relations were silent."""
+    unknown = set(without) - set(ORACLES)
+    if unknown:
+        raise ValueError(f"no oracle is called {', '.join(sorted(unknown))}; there are {', '.join(ORACLES)}")
+    predicates = [predicate for name, predicate in PREDICATES.items() if name not in without]
+    related = {relation: relation.related(scenario) for name, relation in RELATIONS.items() if name not in without}
+    others = [relation for relation, other in related.items() if other is not None]
+    runs = [Run(scenario, Monitor(scenario, predicates), faults, keep_going=True)]
+    runs += [Run(other, faults=faults, probes=r.probes) for r, other in related.items() if other is not None]
+    traces = dict(launcher.run_all(runs))
+    judgement = Judgement(traces[0])
+    judgement.silent = {relation.name: "nothing to vary" for relation in related if relation not in others}
+    found = [v for v in traces[0].violations if v.invariant not in without]
+    if ENDS not in without:
+        found += _ends(traces[0])
+    if traces[0].outcome is not Outcome.UNSUPPORTED:
+        for index, relation in enumerate(others, 1):
+            if traces[index].outcome is Outcome.UNSUPPORTED:
+                judgement.silent[relation.name] = f"unsupported: {traces[index].detail}"
+            found += _related(relation, traces[index], traces[0])
+    judgement.violations = list(_firsts(found))
+    return judgement
+
+
+def _ends(trace: Trace) -> Iterator[Violation]:
+    if trace.outcome in _BAD_ENDS:
+        at = len(trace.snapshots) if trace.at is None else trace.at
+        yield Violation(
+            ENDS, trace.outcome.value, f"{trace.outcome.value} in {trace.where()}: {trace.detail}",
+            at, "an end", trace.detail,
+        )  # fmt: skip
+
+
+def _related(relation: Relation, reference: Trace, trace: Trace) -> Iterator[Violation]:
+    yield from relation.broken(reference, trace)
+    if reference.outcome in _BAD_ENDS and trace.outcome not in _BAD_ENDS:
+        yield Violation(
+            relation.name, reference.outcome.value,
+            f"{relation.than} ended as {reference.outcome.value} in {reference.where()}: {reference.detail}",
+            len(trace.snapshots), "an end", reference.detail,
+        )  # fmt: skip
+
+
+def _firsts(found: list[Violation]) -> Iterator[Violation]:
+    seen: set[str] = set()
+    for violation in sorted(found, key=lambda violation: violation.operation):
+        if violation.signature not in seen:
+            seen.add(violation.signature)
+            yield violation

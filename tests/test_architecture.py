@@ -35,13 +35,15 @@ ARROWS: dict[str, set[str]] = {
     "hosts": FOUNDATION | {"host"},  # only for --isolation none, inside a function
     "launch": FOUNDATION | {"hosts"},
     "verdicts": FOUNDATION,
+    "oracles": FOUNDATION | {"invariants", "launch"},
     "reproduce": REPRODUCING,
     "catalogue": REPRODUCING | {"reproduce"},
-    "explore": REPRODUCING | {"reproduce"},
+    "explore": REPRODUCING | {"reproduce", "oracles"},
     "report": FOUNDATION | {"orders", "verdicts"},
     "llm_config": REPRODUCING | {"reproduce", "lists"},  # lists: its reader of YAML with places
     "bisect": REPRODUCING | {"reproduce", "targets"},  # targets: where sources are found, no torch
     "lists": {"errors", "files"},
+    "devices": {"errors"},
     "results": {"errors", "files", "codec"},
 }
 # What stands on top may import everything below it, but not each other.

@@ -20,6 +20,7 @@ from harness.scenario import (
     Idle,
     Operation,
     Preempt,
+    Prefill,
     Rebind,
     Resume,
     Scenario,
@@ -66,8 +67,21 @@ def config_problem(config: Config) -> str | None:
         (len(set(config.buckets)) == len(config.buckets), "buckets must differ from each other"),
         (all(1 <= b <= config.max_num_requests for b in config.buckets),
          f"buckets must lie between 1 and max_num_requests, {config.max_num_requests}"),
+        *_option_checks(config),
     ]  # fmt: skip
     return next((why for holds, why in checks if not holds), None)
+
+
+def _option_checks(config: Config) -> list[tuple[bool, str]]:
+    needed = 2 * config.max_num_requests
+    return [
+        (not config.overlap or config.seats >= needed,
+         f"overlap needs a second seat for each of a batch's requests that is ending, {needed}, "
+         f"not {config.seats}"),
+        (config.page_size >= 0, "page_size must be 0 (dense rows) or more"),
+        (config.verify >= 0, "verify must be 0 (every draft) or more"),
+        (not config.verify or config.worker == "dspark", "verify needs confidences, which dspark alone has"),
+    ]  # fmt: skip
 
 
 @dataclass
@@ -75,6 +89,8 @@ class Model:
     """What must be known of an engine to say what may come next. Nothing of any target is in it.
 
     captured  buckets with the draft length they were captured at: a graph serves that one alone.
+    running   requests that hold a seat, in the order in which they got it.
+    chunks_left  chunks still to run of each request whose prefill is paused; it takes no steps yet.
     reach     the longest each running or preempted request can be by now: every draft accepted.
     """
 
@@ -82,6 +98,7 @@ class Model:
     draft_len: int = -1
     captured: set[tuple[int, int]] = field(default_factory=set)
     running: list[str] = field(default_factory=list)
+    chunks_left: dict[str, int] = field(default_factory=dict)
     preempted: set[str] = field(default_factory=set)
     reach: dict[str, int] = field(default_factory=dict)
 
@@ -90,8 +107,10 @@ class Model:
             self.draft_len = self.config.draft_len
 
     def batch(self, step: Step) -> tuple[str, ...]:
-        """Return the requests of a step in batch order: as named, or all running ones as admitted."""
-        return tuple(self.running) if step.requests is None else step.requests
+        """Return the requests of a step in batch order: as named, or all that can take one as seated."""
+        if step.requests is not None:
+            return step.requests
+        return tuple(request for request in self.running if request not in self.chunks_left)
 
     def problem(self, operation: Operation) -> str | None:
         """Return why `operation` may not come next, or None."""
@@ -110,11 +129,20 @@ class Model:
             self.running.append(operation.request)
             length = operation.prompt_len if isinstance(operation, Admit) else operation.context_len
             self.reach[operation.request] = length + 1  # the prefill yields the first token
+            if isinstance(operation, Admit) and operation.pause:
+                self.chunks_left[operation.request] = len(operation.chunks) - 1
+        elif isinstance(operation, Prefill):
+            self._prefill(operation.request)
         elif isinstance(operation, Step):
             for request in self.batch(operation):
                 self.reach[request] += self.draft_len + 1
         elif not isinstance(operation, (Warmup, Idle)):
             self._move(operation)
+
+    def _prefill(self, request: str) -> None:
+        self.chunks_left[request] -= 1
+        if not self.chunks_left[request]:
+            del self.chunks_left[request]
 
     def _move(self, operation: Finish | Abort | Preempt | Resume) -> None:
         request = operation.request
@@ -129,6 +157,7 @@ class Model:
             self.preempted.add(request)
         else:
             del self.reach[request]
+            self.chunks_left.pop(request, None)
 
     def _problem_capture(self, operation: Capture) -> str | None:
         if (operation.bucket, self.draft_len) in self.captured:
@@ -150,7 +179,15 @@ class Model:
         if chunks and (sum(chunks) != operation.prompt_len - cached or min(chunks) < 1):
             hit = f" less cached {cached}" if cached else ""
             return f"chunks {list(chunks)} do not add up to prompt_len {operation.prompt_len}{hit}"
+        if operation.pause and len(chunks) < 2:
+            return "pause needs at least two chunks: one now, the others by prefill"
         return self._admission(operation.request, operation.prompt_len)
+
+    def _problem_prefill(self, operation: Prefill) -> str | None:
+        request = operation.request
+        if request not in self.running:
+            return f"request {request!r} is not running"
+        return None if request in self.chunks_left else f"request {request!r} has no chunk left to prefill"
 
     def _problem_admit_disaggregated(self, operation: AdmitDisaggregated) -> str | None:
         return self._admission(operation.request, operation.context_len)
@@ -165,8 +202,9 @@ class Model:
         return self._full()
 
     def _full(self) -> str | None:
-        seats = self.config.seats
-        return f"all {seats} seats are taken" if len(self.running) >= seats else None
+        limit = self.config.running_limit
+        what = "places of a batch" if self.config.overlap else "seats"
+        return f"all {limit} {what} are taken" if len(self.running) >= limit else None
 
     def _problem_step(self, operation: Step) -> str | None:
         batch = self.batch(operation)
@@ -177,6 +215,9 @@ class Model:
         strangers = [request for request in batch if request not in self.running]
         if strangers:
             return f"request {strangers[0]!r} is not running"
+        unready = [request for request in batch if request in self.chunks_left]
+        if unready:
+            return f"request {unready[0]!r} has chunks left to prefill"
         return self._too_many(len(batch)) or self._no_graph(operation, len(batch)) or self._too_long(batch)
 
     def _too_many(self, count: int) -> str | None:
@@ -195,7 +236,10 @@ class Model:
         return None
 
     def _problem_finish(self, operation: Finish) -> str | None:
-        return self._absent(operation.request)
+        request = operation.request
+        if request in self.chunks_left:
+            return f"request {request!r} has chunks left to prefill; it can only be aborted"
+        return self._absent(request)
 
     def _problem_abort(self, operation: Abort) -> str | None:
         return self._absent(operation.request)

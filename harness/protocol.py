@@ -18,7 +18,7 @@ from harness.trace import Outcome, Snapshot
 __all__ = ["Description", "End", "Layout", "Reply", "Request", "changes", "with_changes"]
 
 # Fields of a snapshot that are lists of named records, most of which no operation touches.
-_NAMED = ("buffers", "pools", "graph_inputs")
+_NAMED = ("buffers", "pools", "graph_inputs", "fields")
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Description:
     dummy       where its padding goes, in words; releases: when a slot is given back.
     keeps_absent  whether a live request that is absent from a batch keeps its slot.
     own, stand_ins  which code is the engine's own, and what was put in the place of something else.
+    options     names of the options of a configuration that it can be opened with.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Description:
     keeps_absent: bool
     own: tuple[str, ...]
     stand_ins: tuple[str, ...]
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Reply:
 
 
 def changes(before: Snapshot | None, now: Snapshot) -> Snapshot:
-    """Return `now` without the buffers, pools and graph inputs that are as they were: what travels."""
+    """Return `now` without the named records that are as they were: what travels."""
     if before is None:
         return now
     kept: dict[str, Any] = {}

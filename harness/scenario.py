@@ -6,7 +6,7 @@ Whether a scenario is legal is decided in `harness.legality`; files are read by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Idle",
     "Operation",
     "Preempt",
+    "Prefill",
     "Rebind",
     "Resume",
     "Scenario",
@@ -31,12 +32,22 @@ __all__ = [
 
 WORKERS = ("dflash", "dspark")
 
+_OPTION = {"option": True}  # off in most configurations, and not written there
+
 
 @dataclass(frozen=True)
 class Config:
     """What an engine is opened with. Counts are numbers of requests, lengths are tokens.
 
     `num_seq_slots` 0 means unset: the engine falls back to `max_num_requests`.
+
+    Options, each off by default:
+    sampling   drafts are accepted by rejection sampling, lossless in distribution, instead of greedily.
+    overlap    a request of the last step that ends keeps its seat until the next step is prepared; at most
+               `max_num_requests` requests run at once, and the seats beyond them are the head-room.
+    page_size  tokens of a page of the target's context; 0: a dense row a seat.
+    recurrent  the target keeps a small recurrent state a seat beside its keys and values.
+    verify     drafts verified a step by all its requests together, the surest first; 0: every draft.
     """
 
     worker: str
@@ -46,11 +57,31 @@ class Config:
     draft_len: int = 3
     max_seq_len: int = 64
     seed: int = 0
+    sampling: bool = field(default=False, metadata=_OPTION)
+    overlap: bool = field(default=False, metadata=_OPTION)
+    page_size: int = field(default=0, metadata=_OPTION)
+    recurrent: bool = field(default=False, metadata=_OPTION)
+    verify: int = field(default=0, metadata=_OPTION)
 
     @property
     def seats(self) -> int:
         """The capacity that every slot pool must span: `num_seq_slots`, or its fallback."""
         return self.num_seq_slots or self.max_num_requests
+
+    @property
+    def running_limit(self) -> int:
+        """How many requests may hold a seat and not be ending: with `overlap`, the rest is head-room."""
+        return self.max_num_requests if self.overlap else self.seats
+
+    @property
+    def pages_per_seat(self) -> int:
+        """Pages of the longest context, the rows of rejected drafts included; 0 without `page_size`."""
+        return -(-(self.max_seq_len + self.draft_len + 1) // self.page_size) if self.page_size else 0
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the options that are on."""
+        return tuple(f.name for f in fields(self) if f.metadata.get("option") and getattr(self, f.name))
 
 
 class _Operation:
@@ -60,9 +91,9 @@ class _Operation:
 
     def __str__(self) -> str:
         shown = [
-            f"{field.name}={_text(value)}"
-            for field in fields(self)  # type: ignore[arg-type]  # every subclass is a dataclass
-            if (value := getattr(self, field.name)) is not None and value != ()
+            f"{each.name}={_text(value)}"
+            for each in fields(self)  # type: ignore[arg-type]  # every subclass is a dataclass
+            if (value := getattr(self, each.name)) is not None and value != ()
         ]
         return f"{self.name}({', '.join(shown)})"
 
@@ -92,6 +123,7 @@ class Admit(_Operation):
     """Give a request a seat and prefill its prompt, whole or in chunks of the given lengths.
 
     `cached` tokens at its start are a prefix hit: the engine has them, the drafter never sees their states.
+    With `pause` only the first chunk runs now, and each `Prefill` runs the next one.
     """
 
     name: ClassVar[str] = "admit"
@@ -99,6 +131,15 @@ class Admit(_Operation):
     prompt_len: int
     chunks: tuple[int, ...] = ()
     cached: int | None = None
+    pause: bool | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Prefill(_Operation):
+    """Run the next chunk of a request whose prefill is paused; after the last one it can take steps."""
+
+    name: ClassVar[str] = "prefill"
+    request: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,6 +225,7 @@ Operation = (
     Capture
     | Warmup
     | Admit
+    | Prefill
     | AdmitDisaggregated
     | Step
     | Finish
@@ -198,7 +240,8 @@ Operation = (
 OPERATIONS: dict[str, type[Operation]] = {
     operation.name: operation
     for operation in (
-        Capture, Warmup, Admit, AdmitDisaggregated, Step, Finish, Abort, Preempt, Resume, Idle, DraftLen, Rebind
+        Capture, Warmup, Admit, Prefill, AdmitDisaggregated, Step, Finish, Abort, Preempt, Resume, Idle, DraftLen,
+        Rebind,
     )
 }  # fmt: skip
 
@@ -225,9 +268,10 @@ class Scenario:
 
 
 def _plain(record: Any) -> dict[str, Any]:
-    values = {field.name: (getattr(record, field.name), field.default) for field in fields(record)}
+    values = {each.name: (getattr(record, each.name), each) for each in fields(record)}
     return {
         name: list(value) if isinstance(value, tuple) else value
-        for name, (value, default) in values.items()
-        if not (value == default and value in (None, ()))  # a number is written though it is the default
+        for name, (value, each) in values.items()
+        # A number is written though it is the default; an option that is off is not.
+        if not (value == each.default and (value in (None, ()) or each.metadata.get("option")))
     }

@@ -15,6 +15,7 @@ __all__ = [
     "Event",
     "EventKind",
     "GraphInput",
+    "MetadataField",
     "Outcome",
     "Pool",
     "RequestState",
@@ -46,6 +47,8 @@ class Buffer:
     owned    whether a row belongs to one request, so that nobody else may change it.
     storage  identity of the storage; `generation` counts reallocations seen under the same name.
     digests  a position-weighted sum of each row's bits; empty where rows are not slot-indexed.
+    stride   elements from one row to the next; `index_bits`: width of the integer in which the target computes
+             row * stride, and `guard` rows of `extra` lie behind all others and are nobody's, the dummy's neither.
     """
 
     name: str
@@ -58,6 +61,9 @@ class Buffer:
     storage: int
     generation: int
     digests: tuple[int, ...] = ()
+    stride: int = 0
+    index_bits: int = 64
+    guard: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,9 @@ class Pool:
     dummy   the row of padding and warm-up, None where the engine has no such row (a sentinel then).
     owners  request -> row. `retiring` rows belong to finished requests and are not free yet.
     dummy_position  context tokens that the dummy row is said to hold, None where nobody counts them.
+    unit      what a row is: a "seat" (one a request, in `owners`) or a "page" (several a request, in `holdings`,
+              in the order of the context); a configuration has `seats`, or `seats * pages_per_seat` of them.
+    generations  how often each row was given to somebody, () where the target does not count.
     """
 
     name: str
@@ -76,6 +85,9 @@ class Pool:
     free: tuple[int, ...]
     retiring: tuple[int, ...] = ()
     dummy_position: int | None = None
+    unit: str = "seat"
+    holdings: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    generations: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +96,7 @@ class GraphInput:
 
     tail      the values of rows live..padded, flattened; sentinel: what each of them has to be.
     live      the values of the live rows, flattened; pool: whose rows the values name, "" for none.
+    bits      width of its integers.
     """
 
     name: str
@@ -91,6 +104,22 @@ class GraphInput:
     pool: str
     live: tuple[int, ...]
     tail: tuple[int, ...]
+    bits: int = 64
+
+
+@dataclass(frozen=True)
+class MetadataField:
+    """A field of the metadata that a forward is told, in the owner's object and in the copy of its graph.
+
+    sort   what a copy does with it: "shared" (equals the owner's), "owned" (the copy has its own), "rebuilt"
+           (computed anew for every forward, equal in both), "per-request" (rebuilt, one value a row of `batch`).
+    owner  its value or values as text; copy: the same in the replayed graph's copy, None for an eager forward.
+    """
+
+    name: str
+    sort: str
+    owner: tuple[str, ...]
+    copy: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +133,10 @@ class RequestState:
               batch, where that costs it its slot): drafts need not be those of the request alone any more.
     context   the worker's own count of the request's context tokens; visible: how many of them its next draft
               attends to. None where the worker does not say, or did not meet the request yet.
+    verified  how many drafts this operation verified, None where all that the step has room for.
+    generation  generation of the seat for which this operation's drafts were made: the owner's, or they are
+              somebody else's. None where the target does not count.
+    state     a digest of the recurrent state at `position`: a function of the committed tokens alone.
     """
 
     position: int
@@ -114,6 +147,9 @@ class RequestState:
     context_lost: bool = False
     context: int | None = None
     visible: int | None = None
+    verified: int | None = None
+    generation: int | None = None
+    state: int | None = None
 
 
 class EventKind(enum.Enum):
@@ -168,6 +204,9 @@ class Snapshot:
     batch     the requests of this operation's forward, in row order; padded: its rows, padding included.
     graph     the bucket whose graph was replayed, None where the forward was eager or there was none.
     findings  what host-side probes found broken during this operation.
+    reserved  "tokens", "rows" and, where there are pages, "pages" that the scheduler set aside for this forward;
+              consumed: what the forward then used of each, padding included. Empty where none ran.
+    fields    what the forward was told, field by field.
     """
 
     operation: int
@@ -181,6 +220,9 @@ class Snapshot:
     graph: int | None = None
     events: tuple[Event, ...] = ()
     findings: tuple[Violation, ...] = ()
+    reserved: dict[str, int] = field(default_factory=dict)
+    consumed: dict[str, int] = field(default_factory=dict)
+    fields: tuple[MetadataField, ...] = ()
 
 
 @dataclass

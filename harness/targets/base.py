@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.protocol import Description
 from harness.scenario import Config, Operation
-from harness.trace import Event, Pool, RequestState
+from harness.trace import Event, MetadataField, Pool, RequestState
 
 if TYPE_CHECKING:
     import torch
@@ -27,11 +27,16 @@ __all__ = [
     "Sourced",
     "Target",
     "UnsupportedError",
+    "refuse_options",
 ]
 
 # Takes a forward without arguments, runs it once to warm up and captures it; returns what replays it.
 # On CUDA a graph, on CPU a tape.
 Capture = Callable[[Callable[[], None]], Callable[[], None]]
+
+
+def _nobody_listens(pool: str, row: int) -> None:
+    del pool, row
 
 
 class UnsupportedError(Exception):
@@ -40,12 +45,16 @@ class UnsupportedError(Exception):
 
 @dataclass(frozen=True)
 class OpenOptions:
-    """How to open a session: where it computes, how graphs are made, which seeded faults are in it."""
+    """How to open a session: where it computes, how graphs are made, which seeded faults are in it.
+
+    `acquired` is told the pool and row of whoever gets one, after the row was reset and before it is written.
+    """
 
     device: str
     capture: Capture
     faults: tuple[str, ...] = ()
     source: str = ""
+    acquired: Callable[[str, int], None] = _nobody_listens
 
 
 @dataclass(frozen=True)
@@ -53,11 +62,17 @@ class PersistentTensor:
     """A tensor that outlives an operation. `pool` names the pool that may address it, "" where none does.
 
     `data` tells content from indices and cursors: a canary may stand only in the former.
+    `initial` is what every element of a row holds when somebody gets the row, None where old content may stay.
+    The last `guard` rows are nobody's: no forward may read or write them. `index_bits` is the width of the
+    integer in which row * stride is computed.
     """
 
     tensor: torch.Tensor
     pool: str = ""
     data: bool = True
+    initial: float | None = None
+    guard: int = 0
+    index_bits: int = 64
 
 
 @dataclass(frozen=True)
@@ -77,7 +92,7 @@ class Inspection:
     """A session's state as its own tensors and plain facts. Tensors are references: reading copies nothing.
 
     `requests` and `events` are those of the last operation; `batch` its rows, `padded` with the padding,
-    `graph` the bucket replayed.
+    `graph` the bucket replayed; `reserved`, `consumed` and `fields` as in a snapshot.
     """
 
     tensors: Mapping[str, PersistentTensor]
@@ -89,6 +104,9 @@ class Inspection:
     padded: int = 0
     graph: int | None = None
     events: tuple[Event, ...] = field(default=())
+    reserved: Mapping[str, int] = field(default_factory=dict)
+    consumed: Mapping[str, int] = field(default_factory=dict)
+    fields: tuple[MetadataField, ...] = ()
 
 
 class Session(Protocol):
@@ -123,3 +141,10 @@ class Target(Protocol):
 
     def open(self, config: Config, options: OpenOptions) -> Session:
         """Open an engine. Raises `UnsupportedError` for a configuration it does not have."""
+
+
+def refuse_options(config: Config, description: Description) -> None:
+    """Raise `UnsupportedError` if an option is on in `config` that the described target does not have."""
+    missing = [name for name in config.options if name not in description.options]
+    if missing:
+        raise UnsupportedError(f"target {description.name} has no option {missing[0]!r}")

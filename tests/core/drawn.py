@@ -20,6 +20,7 @@ from harness.scenario import (
     Idle,
     Operation,
     Preempt,
+    Prefill,
     Rebind,
     Resume,
     Scenario,
@@ -29,11 +30,14 @@ from harness.scenario import (
 
 _NAMES = st.sampled_from(["r0", "r1", "r2", "r3", "long name", "ü"])
 _LENGTHS = st.integers(1, 9)
+_CHUNKS = st.lists(st.integers(1, 3), min_size=1, max_size=3).map(tuple)
 
 _DRAWN: dict[str, st.SearchStrategy[Any]] = {
     "capture": st.builds(Capture, st.integers(1, 6)),
     "warmup": st.builds(Warmup, st.none() | st.integers(1, 6)),
-    "admit": st.builds(Admit, _NAMES, _LENGTHS, st.just(()), st.none() | st.integers(0, 3)),
+    "admit": st.builds(Admit, _NAMES, _LENGTHS, st.just(()), st.none() | st.integers(0, 3))
+    | st.builds(lambda name, chunks: Admit(name, sum(chunks), chunks, None, True), _NAMES, _CHUNKS),
+    "prefill": st.builds(Prefill, _NAMES),
     "admit_disaggregated": st.builds(AdmitDisaggregated, _NAMES, _LENGTHS),
     "step": st.builds(
         Step, st.none() | st.lists(_NAMES, max_size=3).map(tuple), st.sampled_from([None, True, False])
@@ -54,10 +58,16 @@ operations: st.SearchStrategy[Operation] = st.one_of(*_DRAWN.values())
 @st.composite
 def configs(draw: st.DrawFn) -> Config:
     rows = draw(st.integers(1, 6))
-    seats = draw(st.just(0) | st.integers(rows, 8))
+    overlap = draw(st.booleans())
+    seats = draw(st.integers(2 * rows, 14) if overlap else st.just(0) | st.integers(rows, 8))
     buckets = draw(st.sets(st.integers(1, rows), max_size=4))
     order = draw(st.permutations(sorted(buckets)))
-    return Config(draw(st.sampled_from(WORKERS)), seats, rows, tuple(order), draw(st.integers(1, 4)))
+    worker = draw(st.sampled_from(WORKERS))
+    return Config(
+        worker, seats, rows, tuple(order), draw(st.integers(1, 4)), sampling=draw(st.booleans()), overlap=overlap,
+        page_size=draw(st.sampled_from([0, 4])), recurrent=draw(st.booleans()),
+        verify=draw(st.integers(0, 3)) if worker == "dspark" else 0,
+    )  # fmt: skip
 
 
 @st.composite

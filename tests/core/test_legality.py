@@ -20,6 +20,7 @@ from harness.scenario import (
     Idle,
     Operation,
     Preempt,
+    Prefill,
     Rebind,
     Resume,
     Scenario,
@@ -39,6 +40,10 @@ BAD_CONFIGS = [
     ({"buckets": (1, 1)}, "buckets must differ from each other"),
     ({"buckets": (1, 3)}, "buckets must lie between 1 and max_num_requests, 2"),
     ({"buckets": (0,)}, "buckets must lie between 1 and max_num_requests, 2"),
+    ({"overlap": True}, "overlap needs a second seat for each of a batch's requests that is ending, 4, not 3"),
+    ({"page_size": -1}, "page_size must be 0 (dense rows) or more"),
+    ({"verify": -1}, "verify must be 0 (every draft) or more"),
+    ({"verify": 2}, "verify needs confidences, which dspark alone has"),
 ]
 
 
@@ -56,6 +61,7 @@ def test_unset_seats_fall_back_to_the_rows_of_a_batch() -> None:
 
 
 A, B, C = Admit("a", 4), Admit("b", 4), Admit("c", 4)
+PAUSED = Admit("a", 4, (1, 3), None, True)
 REFUSED: list[tuple[tuple[Operation, ...], Operation, str]] = [
     ((), Capture(3), "bucket 3 is not one of the configured [1, 2]"),
     ((Capture(2),), Capture(2), "bucket 2 is captured already"),
@@ -67,6 +73,15 @@ REFUSED: list[tuple[tuple[Operation, ...], Operation, str]] = [
     ((), Admit("a", 4, (), 4), "cached 4 leaves nothing of prompt_len 4 to compute"),
     ((), Admit("a", 4, (), -1), "cached -1 leaves nothing of prompt_len 4 to compute"),
     ((), Admit("a", 4, (2, 2), 1), "chunks [2, 2] do not add up to prompt_len 4 less cached 1"),
+    ((), Admit("a", 4, (4,), None, True), "pause needs at least two chunks: one now, the others by prefill"),
+    ((), Prefill("a"), "request 'a' is not running"),
+    ((A,), Prefill("a"), "request 'a' has no chunk left to prefill"),
+    ((PAUSED, Prefill("a")), Prefill("a"), "request 'a' has no chunk left to prefill"),
+    ((PAUSED, Preempt("a")), Prefill("a"), "request 'a' is not running"),
+    ((PAUSED,), Step(), "a step needs at least one running request"),
+    ((PAUSED,), Step(("a",)), "request 'a' has chunks left to prefill"),
+    ((PAUSED,), Finish("a"), "request 'a' has chunks left to prefill; it can only be aborted"),
+    ((PAUSED,), Admit("a", 4), "request 'a' is admitted already"),
     ((A,), Admit("a", 4), "request 'a' is admitted already"),
     ((A,), AdmitDisaggregated("a", 4), "request 'a' is admitted already"),
     ((), AdmitDisaggregated("a", 0), "a prompt has at least one token"),
@@ -113,6 +128,10 @@ ALLOWED: list[tuple[Operation, ...]] = [
     (A, B, C, Step(("a", "c")), Step(("b",))),
     (A, Preempt("a"), B, C, Admit("d", 4), Finish("d"), Resume("a"), Step(("a",))),
     (A, Preempt("a"), Finish("a"), A),
+    (PAUSED, B, Step(), Prefill("a"), Step()),
+    (PAUSED, Preempt("a"), Resume("a"), Prefill("a"), Step()),
+    (PAUSED, Abort("a"), A, Step()),
+    (PAUSED, Preempt("a"), Abort("a"), PAUSED, Prefill("a")),
     (AdmitDisaggregated("a", 14),),
     (A, DraftLen(0), *[Step()] * 9),  # one token a step while nothing is drafted
     (Idle(), A, Idle(dp_dummy=True)),
@@ -133,7 +152,8 @@ def test_the_model_never_seats_more_than_there_are_seats(scenario: Scenario) -> 
     model = Model(scenario.config)
     for operation in scenario.operations:
         model.apply(operation)
-        assert len(model.running) <= scenario.config.seats
+        assert len(model.running) <= scenario.config.running_limit
+        assert model.chunks_left.keys() <= model.reach.keys()
         assert set(model.running) | model.preempted == set(model.reach)
         assert all(length <= scenario.config.max_seq_len for length in model.reach.values())
 
@@ -142,6 +162,13 @@ def test_an_operation_tells_its_fields_and_leaves_out_what_is_unset() -> None:
     assert str(Admit("r0", 4, (1, 3))) == "admit(request=r0, prompt_len=4, chunks=1+3)"
     assert str(Step()) == "step()"
     assert str(Step(("a", "b"), graph=False)) == "step(requests=a+b, graph=False)"
+
+
+def test_with_overlap_a_batch_may_run_and_the_other_seats_are_head_room() -> None:
+    config = replace(CONFIG, num_seq_slots=4, overlap=True)
+    check(Scenario(config, (A, B, Step(), Finish("a"), C, Step())))
+    with pytest.raises(IllegalScenarioError, match="all 2 places of a batch are taken"):
+        check(Scenario(config, (A, B, C)))
 
 
 def test_the_capture_order_of_a_scenario_is_the_order_of_its_captures() -> None:

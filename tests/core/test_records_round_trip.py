@@ -17,14 +17,32 @@ from harness.errors import UsageError
 from harness.protocol import End, Layout, Reply, Request, changes, with_changes
 from harness.scenario import Admit, Config, Operation, Scenario, Step
 from harness.scenario_file import dump_scenario, read_scenario, write_scenario
-from harness.trace import Event, EventKind, GraphInput, Outcome, Pool, RequestState, Snapshot, Violation
+from harness.trace import (
+    Event,
+    EventKind,
+    GraphInput,
+    MetadataField,
+    Outcome,
+    Pool,
+    RequestState,
+    Snapshot,
+    Violation,
+)
 
 _WORDS = st.sampled_from(["a", "worker.ctx", "r0", ""])
 _INTS = st.integers(-(2**63), 2**63 - 1)
 _SOME = st.lists(_INTS, max_size=4).map(tuple)
 
-states = st.builds(RequestState, _INTS, _SOME, _INTS, _SOME, st.lists(st.floats(0, 1), max_size=3).map(tuple))
-pools = st.builds(Pool, _WORDS, _INTS, st.none() | _INTS, st.dictionaries(_WORDS, _INTS), _SOME, _SOME)
+states = st.builds(
+    RequestState, _INTS, _SOME, _INTS, _SOME, st.lists(st.floats(0, 1), max_size=3).map(tuple),
+    verified=st.none() | _INTS, generation=st.none() | _INTS, state=st.none() | _INTS,
+)  # fmt: skip
+pools = st.builds(
+    Pool, _WORDS, _INTS, st.none() | _INTS, st.dictionaries(_WORDS, _INTS), _SOME, _SOME,
+    unit=st.sampled_from(["seat", "page"]), holdings=st.dictionaries(_WORDS, _SOME), generations=_SOME,
+)  # fmt: skip
+told = st.lists(_WORDS, max_size=2).map(tuple)
+metadata_fields = st.builds(MetadataField, _WORDS, st.sampled_from(["shared", "owned"]), told, st.none() | told)
 events = st.builds(Event, st.sampled_from(EventKind), _WORDS, _WORDS, st.none() | _INTS, _WORDS)
 violations = st.builds(Violation, _WORDS, _WORDS, _WORDS, _INTS, _WORDS, _WORDS, _WORDS, st.none() | _INTS)
 inputs = st.builds(GraphInput, _WORDS, _INTS, _WORDS, _SOME, _SOME)
@@ -38,6 +56,7 @@ snapshots = st.builds(
     Snapshot, _INTS, st.just(()), _unique(pools), _unique(inputs), st.dictionaries(_WORDS, states),
     st.dictionaries(_WORDS, _INTS), st.lists(_WORDS, max_size=3).map(tuple), _INTS, st.none() | _INTS,
     st.lists(events, max_size=2).map(tuple), st.lists(violations, max_size=2).map(tuple),
+    st.dictionaries(_WORDS, _INTS), st.dictionaries(_WORDS, _INTS), _unique(metadata_fields),
 )  # fmt: skip
 
 
@@ -53,6 +72,15 @@ def test_a_scenario_survives_yaml_and_json(scenario: Scenario) -> None:
     assert decode(Scenario, yaml.safe_load(dump_scenario(scenario))) == scenario
     assert decode(Scenario, json.loads(json.dumps(scenario.to_data()))) == scenario
     assert decode(Scenario, json.loads(dumps(scenario))) == scenario
+
+
+def test_an_option_that_is_off_is_not_written_and_one_that_is_on_is() -> None:
+    off, on = Config("dspark", 4, 2, (2,)), Config("dspark", 4, 2, (2,), overlap=True, page_size=8, verify=3)
+    assert Scenario(off, ()).to_data()["config"].keys() == {
+        "worker", "num_seq_slots", "max_num_requests", "buckets", "draft_len", "max_seq_len", "seed"
+    }  # fmt: skip
+    assert on.options == ("overlap", "page_size", "verify")
+    assert decode(Config, Scenario(on, ()).to_data()["config"]) == on
 
 
 @given(operations)

@@ -18,6 +18,7 @@ from benchmarks.timing import machine, say
 from harness.explore import draw_scenario
 from harness.invariants import Monitor
 from harness.launch import Launcher, Run
+from harness.protocol import Description
 from harness.scenario import Scenario
 from harness.scenario_file import write_scenario
 from harness.trace import Outcome, Trace
@@ -50,8 +51,8 @@ def soak(operations: int, seed: int, device: str) -> Tally:
     """Run sessions until so many operations are done, or one does not hold."""
     tally = Tally()
     with Launcher("embedded", device) as launcher:
-        names = launcher.describe().operations
-        for batch in _batches(operations, seed, names):
+        target = launcher.describe()
+        for batch in _batches(operations, seed, target):
             for _, trace in launcher.run_all([Run(scenario, Monitor(scenario)) for scenario in batch]):
                 tally.add(trace)
             if tally.broken:
@@ -59,11 +60,14 @@ def soak(operations: int, seed: int, device: str) -> Tally:
     return tally
 
 
-def _batches(operations: int, seed: int, names: Sequence[str]) -> Iterator[list[Scenario]]:
+def _batches(operations: int, seed: int, target: Description) -> Iterator[list[Scenario]]:
     sessions = -(-operations // _LENGTH)
     for start in range(0, sessions, _BATCH):
         numbers = range(start, min(start + _BATCH, sessions))
-        yield [draw_scenario(seed * 1_000_003 + number, _LENGTH, names) for number in numbers]
+        yield [
+            draw_scenario(seed * 1_000_003 + number, _LENGTH, target.operations, target.options)
+            for number in numbers
+        ]
 
 
 def _shortened(trace: Trace) -> Scenario:

@@ -24,6 +24,7 @@ _COMMANDS: dict[str, str] = {
     "bugs": "harness.cli.repro:bugs",
     "lists": "harness.cli.lists:lists",
     "replay": "harness.cli.replay:replay",
+    "matrix": "harness.cli.matrix:matrix",
     "repro": "harness.cli.repro:repro",
     "targets": "harness.cli.targets:targets",
     "waives": "harness.cli.waives:waives",

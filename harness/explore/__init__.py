@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from harness.explore.matrix import Catch, Row, caught_by_one_alone, run_matrix
 from harness.explore.random_walk import draw_config, draw_scenario
+from harness.explore.story import Story
+from harness.explore.triggers import TRIGGERS, scenarios_for
 
-__all__ = ["draw_config", "draw_scenario"]
+__all__ = [
+    "TRIGGERS",
+    "Catch",
+    "Row",
+    "Story",
+    "caught_by_one_alone",
+    "draw_config",
+    "draw_scenario",
+    "run_matrix",
+    "scenarios_for",
+]

@@ -6,11 +6,13 @@ The same seed gives the same scenario everywhere. A walk asks no engine anything
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from harness.legality import Model
 from harness.scenario import (
+    OPERATIONS,
     WORKERS,
     Abort,
     Admit,
@@ -22,6 +24,7 @@ from harness.scenario import (
     Idle,
     Operation,
     Preempt,
+    Prefill,
     Rebind,
     Resume,
     Scenario,
@@ -29,22 +32,25 @@ from harness.scenario import (
     Warmup,
 )
 
-__all__ = ["OPERATION_WEIGHTS", "draw_config", "draw_scenario"]
+__all__ = ["OPERATION_WEIGHTS", "OPTIONS", "draw_config", "draw_scenario"]
 
 # How often an operation is tried; what is not legal at the moment is tried again as something else.
 OPERATION_WEIGHTS: dict[str, float] = {
-    "step": 50, "admit": 14, "finish": 7, "admit_disaggregated": 6, "preempt": 5, "resume": 7, "abort": 4,
-    "idle": 4, "draft_len": 3, "capture": 4, "warmup": 1.5, "rebind": 0.5,
+    "step": 50, "admit": 14, "prefill": 10, "finish": 7, "admit_disaggregated": 6, "preempt": 5, "resume": 7,
+    "abort": 4, "idle": 4, "draft_len": 3, "capture": 4, "warmup": 1.5, "rebind": 0.5,
 }  # fmt: skip
+
+OPTIONS = tuple(each.name for each in fields(Config) if each.metadata.get("option"))
+_OPTION_ON = 0.3  # how often each of them is on
 
 _LONGEST_PROMPT = 12  # tokens: past a window of 8, and room for many steps behind it
 
 
-def draw_config(generator: random.Random) -> Config:
-    """Return a configuration with every option drawn: capacities of all regimes, buckets with gaps."""
+def draw_config(generator: random.Random, options: Collection[str] = OPTIONS) -> Config:
+    """Return a configuration: capacities of all regimes, buckets with gaps, each of `options` on now and then."""
     rows = generator.randint(1, 5)
     buckets = generator.sample(range(1, rows + 1), generator.randint(0, rows))
-    return Config(
+    config = Config(
         worker=generator.choice(WORKERS),
         num_seq_slots=generator.choice((0, rows, rows + 1, rows + 2)),
         max_num_requests=rows,
@@ -53,16 +59,31 @@ def draw_config(generator: random.Random) -> Config:
         max_seq_len=generator.choice((24, 40, 64)),
         seed=generator.randint(0, 2),
     )
+    drawn: dict[str, Any] = {
+        "sampling": True,
+        "overlap": True,
+        "page_size": generator.choice((3, 4, 8)),
+        "recurrent": True,
+        "verify": generator.randint(1, rows * config.draft_len),
+    }
+    on = {name: value for name, value in drawn.items() if generator.random() < _OPTION_ON and name in options}
+    if config.worker != "dspark":
+        on.pop("verify", None)
+    if "overlap" in on:
+        config = replace(config, num_seq_slots=2 * rows + generator.randint(0, 1))
+    return replace(config, **on)
 
 
-def draw_scenario(seed: int, length: int, names: Collection[str] = tuple(OPERATION_WEIGHTS)) -> Scenario:
-    """Return a legal scenario of a drawn configuration and `length` operations of the given names.
+def draw_scenario(
+    seed: int, length: int, operations: Collection[str] = OPERATIONS, options: Collection[str] = OPTIONS
+) -> Scenario:
+    """Return a legal scenario of a drawn configuration and `length` operations, both of what a target can do.
 
-    `idle` has to be among them: it is always legal, so a walk always goes on.
+    `idle` has to be among the operations: it is always legal, so a walk always goes on.
     """
     generator = random.Random(seed)
-    weights = {name: weight for name, weight in OPERATION_WEIGHTS.items() if name in names}
-    walk = _Walk(generator, Model(draw_config(generator)), weights)
+    weights = {name: weight for name, weight in OPERATION_WEIGHTS.items() if name in operations}
+    walk = _Walk(generator, Model(draw_config(generator, options)), weights)
     return Scenario(walk.model.config, tuple(walk.next() for _ in range(length)), f"random walk {seed}")
 
 
@@ -94,7 +115,7 @@ class _Walk:
         self.admitted += 1
         return f"r{self.admitted}"
 
-    def _known(self, requests: list[str]) -> str | None:
+    def _known(self, requests: Sequence[str]) -> str | None:
         return self.generator.choice(requests) if requests else None
 
     def admit(self) -> Operation:
@@ -102,13 +123,19 @@ class _Walk:
         length = self.generator.randint(1, _LONGEST_PROMPT)
         cached = self.generator.choice((None, None, self.generator.randrange(length)))
         chunks = self._chunks(length - (cached or 0)) if self.generator.random() < 0.4 else ()
-        return Admit(self._request(), length, chunks, cached)
+        pause = True if "prefill" in self.weights and self.generator.random() < 0.5 else None
+        return Admit(self._request(), length, chunks, cached, pause if len(chunks) > 1 else None)
 
     def _chunks(self, length: int) -> tuple[int, ...]:
         chunks: list[int] = []
         while sum(chunks) < length:
             chunks.append(self.generator.randint(1, length - sum(chunks)))
         return tuple(chunks)
+
+    def prefill(self) -> Operation | None:
+        """The next chunk of a paused prompt."""
+        request = self._known(list(self.model.chunks_left))
+        return Prefill(request) if request else None
 
     def admit_disaggregated(self) -> Operation:
         """A context that came over."""
@@ -119,7 +146,7 @@ class _Walk:
         graph = self.generator.choice((None, None, None, False, True))
         if self.generator.random() < 0.5:
             return Step(None, graph)
-        running = self.model.running
+        running = self.model.batch(Step())
         count = self.generator.randint(0, min(len(running), self.model.config.max_num_requests))
         return Step(tuple(self.generator.sample(running, count)), graph)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from harness.explore import draw_config, draw_scenario
+from harness.explore.random_walk import OPTIONS
 from harness.legality import check, config_problem
 from harness.scenario import OPERATIONS, WORKERS, Admit
 
@@ -24,9 +25,11 @@ def test_walks_do_every_operation_that_there_is() -> None:
     assert drawn == set(OPERATIONS)
 
 
-def test_a_walk_keeps_to_the_operations_that_a_target_has() -> None:
+def test_a_walk_keeps_to_the_operations_and_options_that_a_target_has() -> None:
     names = {"admit", "step", "idle"}
-    assert {operation.name for operation in draw_scenario(3, 200, names).operations} <= names
+    walks = [draw_scenario(seed, 100, names, ("recurrent",)) for seed in range(20)]
+    assert {operation.name for walk in walks for operation in walk.operations} == names
+    assert {option for walk in walks for option in walk.config.options} == {"recurrent"}
 
 
 def test_an_id_is_used_again_after_its_end() -> None:
@@ -34,9 +37,10 @@ def test_an_id_is_used_again_after_its_end() -> None:
     assert len(set(admitted)) < len(admitted)
 
 
-def test_drawn_configurations_are_legal_and_reach_every_regime() -> None:
+def test_drawn_configurations_are_legal_and_reach_every_regime_and_option() -> None:
     configs = [draw_config(random.Random(seed)) for seed in range(300)]
     assert [why for config in configs if (why := config_problem(config))] == []
     assert {config.worker for config in configs} == set(WORKERS)
+    assert {option for config in configs for option in config.options} == set(OPTIONS)
     regimes = {(config.num_seq_slots == 0, config.num_seq_slots > config.max_num_requests) for config in configs}
     assert regimes == {(True, False), (False, False), (False, True)}

@@ -1,0 +1,60 @@
+"""`harness matrix`: seeded faults against oracles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli._launch import check_faults, launcher_for
+from harness.codec import dumps
+from harness.errors import ExitCode, UsageError
+from harness.explore import caught_by_one_alone, run_matrix
+from harness.explore.tables import check_page, insert_table, render_ablation, render_markdown, render_matrix
+from harness.files import write_atomically
+from harness.oracles import ORACLES
+
+__all__ = ["matrix"]
+
+
+@click.command()
+@click.option("--target", default="embedded", show_default=True, help="Engine under test.")
+@click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
+@click.option("--fault", "faults", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
+@click.option("--without", multiple=True, metavar="ORACLE", help="Leave an oracle out; may be repeated.")
+@click.option("--ablate", is_flag=True, help="Show for every oracle the faults that only it catches.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all rows as JSON.")
+@click.option("--markdown", type=click.Path(path_type=Path), help="Write the table into this page.")
+def matrix(
+    target: str,
+    device: str,
+    faults: tuple[str, ...],
+    without: tuple[str, ...],
+    ablate: bool,
+    json_file: Path | None,
+    markdown: Path | None,
+) -> None:
+    """Run every seeded fault, and the engine without one, through its trigger scenarios under every oracle.
+
+    Exit code 0: every fault is caught and the healthy engine holds; 1: not so, or with --ablate an oracle that no
+    fault needs; 2: usage; 3: the target cannot be launched; 4: the harness itself failed.
+    """
+    for name in without:
+        if name not in ORACLES:
+            raise UsageError(f"--without {name}: no such oracle; there are {', '.join(ORACLES)}")
+    if markdown:
+        check_page(markdown)  # before a minute is spent on what could not be written
+    with launcher_for(target, "", device) as launcher:
+        check_faults(launcher, faults)
+        rows = run_matrix(launcher, faults, without)
+    click.echo(render_matrix(rows), nl=False)
+    holds = all(row.holds for row in rows)
+    if ablate:
+        lost = caught_by_one_alone(rows, [name for name in ORACLES if name not in without])
+        click.echo("\n" + render_ablation(lost), nl=False)
+        holds = holds and all(lost.values())
+    if json_file:
+        write_atomically(json_file, dumps({"target": target, "device": device, "rows": rows}) + "\n")
+    if markdown:
+        insert_table(markdown, render_markdown(rows))
+    raise click.exceptions.Exit(ExitCode.HOLDS if holds else ExitCode.VIOLATION)

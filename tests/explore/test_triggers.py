@@ -1,0 +1,23 @@
+"""Every seeded fault has a trigger, and every trigger is legal."""
+
+from __future__ import annotations
+
+from harness.explore import TRIGGERS, scenarios_for
+from harness.faults import FAULTS
+from harness.legality import check
+from harness.scenario import WORKERS
+
+
+def test_every_fault_has_a_trigger_and_every_trigger_a_fault() -> None:
+    assert set(TRIGGERS) == set(FAULTS)
+
+
+def test_every_trigger_is_legal() -> None:
+    for fault in TRIGGERS:
+        for scenario in scenarios_for(fault):
+            check(scenario)
+
+
+def test_a_trigger_runs_both_workers_except_where_only_one_has_what_breaks() -> None:
+    one = {fault for fault in TRIGGERS if {s.config.worker for s in scenarios_for(fault)} != set(WORKERS)}
+    assert all(scenario.config.verify for fault in one for scenario in scenarios_for(fault))

@@ -76,6 +76,7 @@ class Pool:
     unit      what a row is: a "seat" (one a request, in `owners`) or a "page" (several a request, in `holdings`,
               in the order of the context); a configuration has `seats`, or `seats * pages_per_seat` of them.
     generations  how often each row was given to somebody, () where the target does not count.
+    first     the first row that requests may own: 1 where the engine reserves row 0 for padding.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Pool:
     unit: str = "seat"
     holdings: dict[str, tuple[int, ...]] = field(default_factory=dict)
     generations: tuple[int, ...] = ()
+    first: int = 0
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def _partition(view: View, pool: Pool) -> Iterator[Violation]:
                 "I-CONSERVE", "twice", f"row {row} of pool {pool.name} is in {count} places at once",
                 expected="one", seen=count, buffer=pool.name, row=row,
             )  # fmt: skip
-    lost = sorted(set(range(pool.capacity)) - places.keys())
+    lost = sorted(set(range(pool.first, pool.first + pool.capacity)) - places.keys())
     if lost:
         yield view.broken(
             "I-CONSERVE", "lost", f"row {lost[0]} of pool {pool.name} is neither free nor held nor retiring",

@@ -24,13 +24,17 @@ def dummy_apart(view: View) -> Iterator[Violation]:
 
 
 def _dummy(view: View, pool: Pool) -> Iterator[Violation]:
-    seats = view.config.seats
-    if pool.dummy is not None and pool.dummy in range(seats):
+    seats = _seats(view, pool)
+    if pool.dummy is not None and pool.dummy in seats:
         yield view.broken(
             "I-SCRATCH", "dummy-is-a-seat",
             f"the dummy of pool {pool.name} is row {pool.dummy}, a seat that a request may get",
-            expected=f"a row outside 0..{seats - 1}", seen=pool.dummy, buffer=pool.name, row=pool.dummy,
+            expected=f"a row outside {seats[0]}..{seats[-1]}", seen=pool.dummy, buffer=pool.name, row=pool.dummy,
         )  # fmt: skip
+
+
+def _seats(view: View, pool: Pool) -> range:
+    return range(pool.first, pool.first + view.config.seats)
 
 
 def _owners(view: View, pool: Pool) -> Iterator[Violation]:
@@ -56,7 +60,7 @@ def _padding(view: View) -> Iterator[Violation]:
         if pool is None:
             continue
         owner = {row: request for request, row in pool.owners.items()}
-        seats = [(place, row) for place, row in enumerate(item.tail) if row in range(view.config.seats)]
+        seats = [(place, row) for place, row in enumerate(item.tail) if row in _seats(view, pool)]
         # One a buffer, and rather one that somebody owns: the others are there for the same reason.
         for place, row in sorted(seats, key=lambda seat: seat[1] not in owner)[:1]:
             rule, whose = ("padding-aliases", f"which {owner[row]} owns") if row in owner else (

@@ -49,10 +49,12 @@ def fold(nodeid: str, reports: Sequence[pytest.TestReport], attempt: int, option
     facts: dict[str, Any] = {}
     for report in reports:
         facts |= report.__dict__.get(_ATTRIBUTE, {})
-    values: dict[str, Any] = {"message": _message(told), "worker": worker}
+    failed = [report for report in reports if report.outcome == "failed"]
+    message = _message(failed[0] if failed else told)  # a subtest's own words, where one failed
+    values: dict[str, Any] = {"message": message, "worker": worker}
     if word in FAILING:
-        values["text"] = bounded(_text(reports))
-        values["signature"] = _signature(told, word)
+        values["text"] = bounded(_text(failed))
+        values["signature"] = word.value if word in (Word.CRASHED, Word.HUNG) else _VARYING.sub("*", message)
         values["phase"] = told.when if word is Word.ERROR else ""
     if word not in _QUIET:
         values["replay"] = shlex.join(["pytest", nodeid, *options])
@@ -62,7 +64,8 @@ def fold(nodeid: str, reports: Sequence[pytest.TestReport], attempt: int, option
 
 def from_collector(report: pytest.CollectReport) -> Result:
     """Return the result that stands for the tests of a file or class that could not be collected."""
-    message = _first_line(report.longreprtext.strip().splitlines()[-1:] or ["could not be collected"])
+    last = report.longreprtext.strip().rpartition("\n")[2]
+    message = _first_line([last.removeprefix("E").strip() or "could not be collected"])
     return Result(
         report.nodeid,
         Word.ERROR,
@@ -98,16 +101,9 @@ def _first_line(lines: Sequence[str]) -> str:
     return (lines[0] if lines else "")[:_MESSAGE_LIMIT]
 
 
-def _text(reports: Sequence[pytest.TestReport]) -> str:
+def _text(failed: Sequence[pytest.TestReport]) -> str:
     """Every phase and subtest that failed, and what the last one had captured."""
-    failed = [report for report in reports if report.outcome == "failed"]
     parts = [report.longreprtext for report in failed]
     if failed:
         parts += [f"--- {name} ---\n{content.rstrip()}" for name, content in failed[-1].sections if content]
     return "\n\n".join(filter(None, parts))
-
-
-def _signature(report: pytest.TestReport, word: Word) -> str:
-    if word in (Word.CRASHED, Word.HUNG):
-        return word.value
-    return _VARYING.sub("*", _message(report))

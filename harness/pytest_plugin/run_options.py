@@ -1,0 +1,16 @@
+"""The options of a run that no other tree has, so that `-p harness.pytest_plugin` brings them everywhere."""
+
+from __future__ import annotations
+
+import pytest
+
+__all__ = ["pytest_addoption"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of results and shards."""
+    group = parser.getgroup("harness-run", "results, resuming and shards")
+    group.addoption("--results", metavar="FILE", help="append results to this log, JUnit beside it as .xml")
+    group.addoption("--resume", action="store_true", help="go on from the log of --results")
+    group.addoption("--shard", metavar="I/N", help="run the I-th of N shards, I from 1")
+    group.addoption("--durations-file", metavar="FILE", help="seconds by test, which the shards are planned with")

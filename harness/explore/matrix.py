@@ -71,7 +71,7 @@ class Row:
         return frozenset(catch.oracle for catch in self.catches)
 
 
-def run_matrix(launcher: Launcher, names: Sequence[str], without: Collection[str] = ()) -> list[Row]:
+def run_matrix(launcher: Launcher, names: Sequence[str] = (), without: Collection[str] = ()) -> list[Row]:
     """Return a row for the healthy engine, over the triggers of all named faults, and one for each of these.
 
     No names are all faults that the target has. `without` names oracles that are left out.

@@ -1,0 +1,40 @@
+"""The soak of random operations: it ends well on the healthy engine, and finds what is seeded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import soak
+from benchmarks.matrix_cuda_equals_cpu import difference
+from harness.explore import Row
+from harness.explore.matrix import Catch
+from harness.scenario_file import read_scenario
+
+
+def test_the_healthy_engine_holds_in_random_operations_under_every_oracle() -> None:
+    tally = soak.soak(400, seed=5)
+    assert tally.broken is None
+    assert tally.operations.total() > 400
+    assert tally.related == 1
+
+
+def test_a_seeded_fault_is_found_and_left_as_a_scenario_that_replays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "found.yml"
+    code = soak.main(["--operations", "2000", "--fault", "stale-tail", "--save", str(file)])
+    assert code == 1
+    assert f"harness replay {file} --fault stale-tail" in capsys.readouterr().out
+    assert read_scenario(file).operations
+
+
+def test_two_devices_differ_where_a_first_violation_does() -> None:
+    catch = Catch("I-TAIL", "predicate", "stale", "inputs.seats", "padded", 4, "step()", "told")
+    later = Catch("I-TAIL", "predicate", "stale", "inputs.seats", "padded", 5, "step()", "told")
+    assert difference(Row("fault", catches=(catch,)), Row("fault", catches=(catch, later))) == ""
+    assert "operation 4, step() and I-TAIL" in difference(
+        Row("fault", catches=(catch,)), Row("fault", catches=(later,))
+    )
+    assert difference(Row("fault", catches=(catch,)), Row("fault")).endswith("and nothing")

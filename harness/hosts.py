@@ -19,7 +19,7 @@ from harness.codec import decode, dumps
 from harness.protocol import Description, End, Layout, Reply, Request, with_changes
 from harness.trace import Outcome, Snapshot, Trace, Violation
 
-__all__ = ["Host", "InlineHost", "Job"]
+__all__ = ["Host", "InlineHost", "Job", "leased_devices"]
 
 _START_LIMIT = 120.0  # seconds for the interpreter and torch, on top of the first operation's own limit
 # The host runs this very package, whatever folder named `harness` the current directory may hold; a target of
@@ -111,6 +111,11 @@ def _cause(status: int | None) -> str:
     return f"the host process left with status {status}"
 
 
+def leased_devices() -> str | None:
+    """Return the devices that a host would see which is started now; None where nothing hides any."""
+    return os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
 class InlineHost:
     """No process at all: the case runs here, where a debugger can follow."""
 
@@ -124,13 +129,17 @@ class InlineHost:
 
 
 class Host:
-    """A host process, its channel and its deadline. `dead` says that it can take no further job."""
+    """A host process, its channel and its deadline. `dead` says that it can take no further job.
+
+    `devices` are those that it was started under.
+    """
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
         self.job: Job | None = None
         self.deadline = 0.0
         self.dead = False
+        self.devices = leased_devices()  # for good: CUDA reads it once
         self._pid = 0
         self._buffer = b""
         self._started = False

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.errors import LaunchError
-from harness.hosts import Host, InlineHost, Job
+from harness.hosts import Host, InlineHost, Job, leased_devices
 from harness.legality import check
 from harness.protocol import Description, Layout, Request
 from harness.scenario import Config, Scenario
@@ -82,17 +82,24 @@ class Launcher:
             raise LaunchError(
                 "torch is not installed, so no worker can be launched: install 'specdec-harness[run]'"
             )
-        if self.isolation != "none":
-            self._hosts = [Host(self.isolation) for _ in range(self._jobs)]
+        self._ready_hosts()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end_hosts()
+        self.end_hosts()
 
-    def _end_hosts(self) -> None:
+    def end_hosts(self) -> None:
+        """End every host, and with it what it keeps on a device; the next run starts others."""
         for host in self._hosts:
             host.close()
         self._hosts = []
+
+    def _ready_hosts(self) -> None:
+        """Start the hosts that are missing; none stays that was started under other devices than now."""
+        if any(host.devices != leased_devices() for host in self._hosts):
+            self.end_hosts()
+        while self.isolation != "none" and len(self._hosts) < self._jobs:
+            self._hosts.append(Host(self.isolation))
 
     def describe(self) -> Description:
         """Ask the target what it is and can do."""
@@ -104,8 +111,7 @@ class Launcher:
     def run(self, run: Run, *, fresh: bool = False) -> Trace:
         """Run one scenario and return its trace; `fresh` insists on a process that served nothing before."""
         if fresh and self.isolation == "reuse":
-            self._end_hosts()
-            self._hosts = [Host(self.isolation) for _ in range(self._jobs)]
+            self.end_hosts()
         ((_, trace),) = self.run_all([run])
         return trace
 
@@ -170,6 +176,7 @@ class Launcher:
         if self.isolation == "none":
             yield from map(InlineHost().run, jobs)
             return
+        self._ready_hosts()
         waiting = list(reversed(jobs))
         try:
             yield from self._multiplex(waiting)

@@ -169,4 +169,4 @@ class Lender:
 
 
 def _gpus(count: int) -> str:
-    return f"{count} GPU{'' if count == 1 else 's'}"
+    return "no GPU" if count == 0 else f"{count} GPU{'' if count == 1 else 's'}"

@@ -8,6 +8,7 @@ from harness.engine import Parts
 from harness.faults.baked import BAKED_FAULTS
 from harness.faults.base import Fault
 from harness.faults.capacity import CAPACITY_FAULTS
+from harness.faults.freshness import FRESHNESS_FAULTS
 from harness.faults.identity import IDENTITY_FAULTS
 from harness.faults.leaks import LEAK_FAULTS
 from harness.faults.position import POSITION_FAULTS
@@ -20,8 +21,8 @@ from harness.faults.tail import TAIL_FAULTS
 __all__ = ["FAULTS", "Fault", "apply_faults"]
 
 _BY_KIND = (
-    CAPACITY_FAULTS, SCRATCH_FAULTS, TAIL_FAULTS, LEAK_FAULTS, SEEDING_FAULTS, POSITION_FAULTS, ROLLBACK_FAULTS,
-    BAKED_FAULTS, IDENTITY_FAULTS, REFUSAL_FAULTS,
+    CAPACITY_FAULTS, SCRATCH_FAULTS, TAIL_FAULTS, LEAK_FAULTS, FRESHNESS_FAULTS, SEEDING_FAULTS, POSITION_FAULTS,
+    ROLLBACK_FAULTS, BAKED_FAULTS, IDENTITY_FAULTS, REFUSAL_FAULTS,
 )  # fmt: skip
 
 FAULTS: dict[str, Fault] = {fault.name: fault for faults in _BY_KIND for fault in faults}

@@ -26,10 +26,19 @@ def _warmup_keeps_slots(parts: Parts) -> Parts:
     )
 
 
+def _ended_keeps_slot(parts: Parts) -> Parts:
+    return replace(parts, give_back=lambda pool, request: None)  # noqa: ARG005  # the call was never made
+
+
 LEAK_FAULTS = (
     Fault(
         "warmup-keeps-slots", "K05", "observed: warm-up requests that keep slots",
         "warm-up requests carry ordinary ids, so they are given slots, and keep them until the next batch",
         _warmup_keeps_slots,
+    ),
+    Fault(
+        "ended-keeps-slot", "K05", "nvbugs/5480289",
+        "a request that ends gives its seat back, but not its slot in the worker's pool",
+        _ended_keeps_slot,
     ),
 )  # fmt: skip

@@ -26,6 +26,10 @@ def _first_forward_unmapped(parts: Parts) -> Parts:
     )
 
 
+def _window_counts_as_full(parts: Parts) -> Parts:
+    return replace(parts, handed_over=lambda position: (position, 0))
+
+
 SEEDING_FAULTS = (
     Fault(
         "handover-forgotten", "K08", "#17619",
@@ -36,5 +40,10 @@ SEEDING_FAULTS = (
         "first-forward-unmapped", "K08", "observed: first generation-only forward on slot 0",
         "the forward that allocates the pools runs before any row is mapped: all of them on slot 0",
         _first_forward_unmapped,
+    ),
+    Fault(
+        "handover-counts-as-seen", "K08", "SGLang PR 34043",
+        "a context computed elsewhere is attended to as if this worker had written it",
+        _window_counts_as_full,
     ),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.explore.story import Story
-from harness.scenario import Admit, Capture, Config, Rebind, Step, Warmup
+from harness.scenario import Admit, AdmitDisaggregated, Capture, Config, Rebind, Step, Warmup
 
 __all__ = ["FORWARD_TRIGGERS"]
 
@@ -20,8 +20,10 @@ _CACHE_REPLACED = Story(
     (Warmup(), Admit("a", 4), _STEP, Rebind(), _STEP),
     _TWO,
 )
+_HANDED_OVER = Story("a request prefilled elsewhere goes on", (AdmitDisaggregated("a", 6), _STEP, _STEP))
 
 FORWARD_TRIGGERS: dict[str, tuple[Story, ...]] = {
     "dummy-climbs": (_PADDED_FOR_LONG,),
+    "handover-one-too-far": (_HANDED_OVER,),
     "rebind-drops-slots": (_CACHE_REPLACED,),
 }

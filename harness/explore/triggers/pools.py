@@ -24,9 +24,15 @@ _ONE_FOR_ONE = Story(
     (Admit("a", 4), Admit("b", 4), _STEP, Finish("a"), Admit("c", 4), _STEP, _STEP),
     _TWO,
 )
+_ONE_BY_ONE = Story(
+    "one request after the other",
+    tuple(op for name in "abc" for op in (Admit(name, 4), _STEP, Finish(name))),
+    _TWO,
+)
 
 POOL_TRIGGERS: dict[str, tuple[Story, ...]] = {
     "capacity-from-bucket": (_SMALL_FIRST,),
+    "ended-keeps-slot": (_ONE_BY_ONE,),
     "warmup-keeps-slots": (_WARMED_UP,),
     "refusal-ignored": (_ONE_FOR_ONE,),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.explore.story import Story
-from harness.scenario import Admit, AdmitDisaggregated, Finish, Step
+from harness.scenario import Admit, AdmitDisaggregated, Config, Finish, Step
 
 __all__ = ["STATE_TRIGGERS"]
 
@@ -22,9 +22,18 @@ _ID_AGAIN = Story(
     "an id again at once, with a prefix hit",
     (Admit("a", 6), _STEP, Finish("a"), Admit("a", 6, cached=3), _STEP),
 )
+_RECYCLED = Story(
+    "a short request in the row of a longer one",
+    (Admit("a", 12), _STEP, Finish("a"), Admit("b", 3), _STEP, _STEP),
+    Config("dflash", num_seq_slots=1, max_num_requests=1, buckets=()),
+)
+_SOLO = Story("one request for eight steps", (Admit("a", 4), *[_STEP] * 8))
 
 STATE_TRIGGERS: dict[str, tuple[Story, ...]] = {
     "handover-forgotten": (_HANDED_OVER,),
+    "handover-counts-as-seen": (_HANDED_OVER,),
+    "length-survives": (_RECYCLED,),
+    "rejected-stay": (_SOLO,),
     "first-forward-unmapped": (_GENERATION_FIRST,),
     "absent-loses-slot": (_LEFT_OUT,),
     "reuse-continues": (_ID_AGAIN,),

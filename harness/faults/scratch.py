@@ -31,7 +31,7 @@ def _pad_with_last_live(parts: Parts) -> Parts:
 
     def write(tensor: torch.Tensor, live: Sequence[int | list[int]], padded: int, sentinel: int) -> None:
         # One dummy would do for the whole tail, it was said; the nearest row at hand is the batch's last.
-        write_rows(tensor, [*live, *live[-1:] * (padded - len(live))], padded, sentinel)
+        write_rows(tensor, [*live, *[live[-1]] * (padded - len(live))] if live else live, padded, sentinel)
 
     return replace(parts, write_rows=write)
 

@@ -26,6 +26,7 @@ _COMMANDS: dict[str, str] = {
     "replay": "harness.cli.replay:replay",
     "matrix": "harness.cli.matrix:matrix",
     "repro": "harness.cli.repro:repro",
+    "results": "harness.cli.results:results",
     "targets": "harness.cli.targets:targets",
     "waives": "harness.cli.waives:waives",
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,7 +17,7 @@ import pytest
 
 from harness.errors import HarnessError, Place, UsageError
 from harness.pytest_plugin.folding import fold, from_collector
-from harness.pytest_plugin.resuming import RESUMED, Resumed, go_on
+from harness.pytest_plugin.resuming import Resumed, go_on, leave_out, planned, refuse_another_plan
 from harness.pytest_plugin.run_header import make_header, plain_id, relevant_options
 from harness.results.junit import write_junit
 from harness.results.log import Appender, LogWriter
@@ -37,8 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
         given: dict[str, Any] | None = getattr(config, "workerinput", {}).get(_INPUT)
         file = config.getoption("--results", default=None)
         if given is not None:
-            config.stash[RESUMED] = frozenset(given["done"])
-            config.pluginmanager.register(_Worker(config, given["log"]), _NAME)
+            config.pluginmanager.register(_Worker(config, given), _NAME)
         elif file and not hasattr(config, "workerinput") and not config.option.collectonly:
             config.pluginmanager.register(_Recorder(config, Path(file).absolute()), _NAME)
         elif config.getoption("--resume", default=False) and not file:
@@ -71,13 +70,24 @@ def _started(item: pytest.Item, worker: str = "") -> Started:
 
 
 class _Worker:
-    """In a worker of xdist: tells what starts, and at the end how many tests were deselected."""
+    """In a worker of xdist: tells what is to run, what starts, and at the end how many were deselected."""
 
-    def __init__(self, config: pytest.Config, log: str) -> None:
+    def __init__(self, config: pytest.Config, given: dict[str, Any]) -> None:
         self._config = config
         self._id: str = getattr(config, "workerinput", {})["workerid"]
-        self._log = Appender(Path(log)) if log else None
+        self._log = Appender(Path(given["log"])) if given["log"] else None
+        self._plans: bool = given["plans"]
+        self._done = frozenset(given["done"])
         self._deselected = 0
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
+        """Write down what everything else has chosen, then leave out what has a result."""
+        yield
+        if self._log is not None and self._plans:
+            with suppress(HarnessError):
+                self._log.write(planned(self._config, items))
+        leave_out(items, self._done)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
@@ -97,6 +107,7 @@ class _Recorder:
 
     _log: LogWriter
     _header: Header
+    _done: frozenset[str]
 
     def __init__(self, config: pytest.Config, path: Path) -> None:
         if path.suffix == ".xml":
@@ -122,14 +133,25 @@ class _Recorder:
             self._final = dict(self._earlier.results)
             for result in self._earlier.blamed:
                 self._keep(result)
-        self._config.stash[RESUMED] = frozenset(self._final)
+        self._done = frozenset(self._final)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
+        """Write down what everything else has chosen, then leave out what has a result."""
+        yield
+        with _one_line():
+            plan = planned(self._config, items)
+            refuse_another_plan(self._path, self._earlier.plan, plan)
+            if self._earlier.plan is None:
+                self._log.write(plan)
+        leave_out(items, self._done)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker of xdist what the log has, and the log's place where it has the same disk."""
         log = str(self._path) if node.gateway.spec.popen else ""
-        done = self._config.stash[RESUMED]
-        node.workerinput[_INPUT] = {"log": log, "done": sorted(done)}
+        plans = self._earlier.plan is None and node.gateway.id == "gw0"  # one of them is enough
+        node.workerinput[_INPUT] = {"log": log, "plans": plans, "done": sorted(self._done)}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

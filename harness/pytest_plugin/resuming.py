@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,28 +11,27 @@ import pytest
 
 from harness.errors import Place, UsageError
 from harness.pytest_plugin.run_header import plain_id, refuse_another_run
+from harness.pytest_plugin.sharding import SELECTED
 from harness.results.log import Log, read_log
-from harness.results.records import Header, Result, Word
+from harness.results.records import Header, Plan, Result, Word, selection_digest
 
-__all__ = ["RESUMED", "Resumed", "go_on", "pytest_collection_modifyitems"]
+__all__ = ["Resumed", "go_on", "leave_out", "planned", "refuse_another_plan"]
 
 # A test that was running in so many sessions that died is what they died of: it is not tried for ever.
 _DEATHS = 2
-
-
-RESUMED = pytest.StashKey[frozenset[str]]()
-"""On every process's config: the ids that are not run, because the log has their results."""
 
 
 @dataclass
 class Resumed:
     """What earlier sessions of this run left.
 
+    plan       what the run selected; None where no session came so far.
     results    final results by id; these tests are left out.
     uncollected   files and classes that could not be collected: no tests, so they are tried again.
     blamed     results, not yet in the log, of tests under which sessions died: left out too.
     """
 
+    plan: Plan | None = None
     results: dict[str, Result] = field(default_factory=dict)
     uncollected: dict[str, Result] = field(default_factory=dict)
     blamed: list[Result] = field(default_factory=list)
@@ -54,7 +53,7 @@ def go_on(path: Path, header: Header, wanted: bool) -> tuple[Header, Resumed]:
     uncollected = {name: result for name, result in final.items() if result.phase == "collect"}
     results = {name: result for name, result in final.items() if name not in uncollected}
     header = replace(header, run=log.header.run, session=len(log.sessions) + 1)
-    return header, Resumed(results, uncollected, _blamed(log))
+    return header, Resumed(log.plan, results, uncollected, _blamed(log))
 
 
 def _blamed(log: Log) -> list[Result]:
@@ -71,10 +70,23 @@ def _blamed(log: Log) -> list[Result]:
     ]
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
-    """Leave out what has a result, after everything else has chosen."""
-    yield
-    done = config.stash.get(RESUMED, None)
+def leave_out(items: list[pytest.Item], done: Collection[str]) -> None:
+    """Take what has a result out of what is to run."""
     if done:
         items[:] = [item for item in items if plain_id(item.nodeid) not in done]
+
+
+def planned(config: pytest.Config, items: list[pytest.Item]) -> Plan:
+    """Return what this session has to run, before anything is left out."""
+    tests = tuple(plain_id(item.nodeid) for item in items)
+    selected = config.stash.get(SELECTED, list(tests))
+    return Plan(tests, len(selected), selection_digest(selected))
+
+
+def refuse_another_plan(path: Path, first: Plan | None, now: Plan) -> None:
+    """Raise `UsageError` when other tests are selected now than when the run began."""
+    if first is not None and first.sha256 != now.sha256:
+        message = (
+            f"cannot go on: the run selected {first.selected} tests, and now {now.selected}, not the same ones"
+        )
+        raise UsageError(f"{message}; select what it began with, or begin another log", Place(str(path)))

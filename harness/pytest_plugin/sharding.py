@@ -12,7 +12,10 @@ from harness.pytest_plugin.run_header import plain_id
 from harness.results.durations import read_durations
 from harness.results.shards import parse_shard, plan_shards
 
-__all__ = ["pytest_collection_modifyitems"]
+__all__ = ["SELECTED", "pytest_collection_modifyitems"]
+
+SELECTED = pytest.StashKey[list[str]]()
+"""On the config of a process that has collected: the ids of all shards together."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -20,6 +23,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Keep one shard of what lists and options have selected, in its order; the rest is deselected."""
     yield
     shard = config.getoption("--shard", default=None)
+    names = [plain_id(item.nodeid) for item in items]
+    config.stash[SELECTED] = names
     if not shard:
         return
     try:
@@ -28,7 +33,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         durations = read_durations(Path(file)) if file else {}
     except HarnessError as error:
         pytest.exit(f"harness: {error}", returncode=error.exit_code)
-    names = [plain_id(item.nodeid) for item in items]
     mine = set(plan_shards(names, durations, count)[index - 1])
     rest = [item for item, name in zip(items, names, strict=True) if name not in mine]
     items[:] = [item for item, name in zip(items, names, strict=True) if name in mine]

@@ -1,9 +1,9 @@
 """The append-only results log: one `os.write` a line, so that a kill costs the line being written at most.
 
-A writer that dies may leave half a line, and whoever writes next starts a new one. Workers of xdist write
-`started` themselves, since only they know when and in which process; every other line has one writer. So half a
-line is the last one, or right before a header, or the beginning of a `started`; anything else that cannot be read
-is an error.
+A writer that dies may leave half a line, and whoever writes next starts a new one. Workers of xdist write the plan
+and `started` themselves, since only they know them; every other line has one writer. So half a line is the last
+one, or right before a header, or the beginning of a line that workers write; anything else that cannot be read is
+an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from harness.codec import CodecError
 from harness.errors import Place, UsageError
-from harness.results.records import FORMAT, End, Header, Record, Result, Started, parse_line, to_line
+from harness.results.records import FORMAT, End, Header, Plan, Record, Result, Started, Word, parse_line, to_line
 
 __all__ = ["Appender", "Log", "LogWriter", "Session", "read_log"]
 
@@ -33,6 +33,7 @@ class Session:
     header: Header
     results: list[Result] = field(default_factory=list)
     running: dict[str, Started] = field(default_factory=dict)
+    plan: Plan | None = None
     end: End | None = None
 
 
@@ -54,9 +55,26 @@ class Log:
         return {result.id: result for session in self.sessions for result in session.results}
 
     @property
+    def plan(self) -> Plan | None:
+        """What was to run, as the first session that came so far has it."""
+        return next((session.plan for session in self.sessions if session.plan), None)
+
+    @property
+    def deselected(self) -> int:
+        """How many tests were deselected, as the last session that ended has it."""
+        ends = [session.end for session in self.sessions if session.end]
+        return ends[-1].counts.get(Word.DESELECTED.value, 0) if ends else 0
+
+    @property
     def ended(self) -> bool:
         """Whether the last session came to its own end."""
         return self.sessions[-1].end is not None
+
+    @property
+    def at_end(self) -> float:
+        """When the last thing happened that the log knows."""
+        last = self.sessions[-1]
+        return last.end.at if last.end else max([last.header.at, *(result.at for result in last.results)])
 
     def deaths(self) -> Counter[str]:
         """In how many sessions that did not end each test was running and has no result still."""
@@ -89,8 +107,8 @@ def read_log(path: Path) -> Log | None:
     return Log(str(path), reader.sessions) if reader.sessions else None
 
 
-# How every `started` line begins.
-_STARTED = to_line(Started("", 0.0)).partition(b",")[0]
+# How every line begins that workers write.
+_OF_WORKERS = tuple(to_line(record).partition(b",")[0] for record in (Started("", 0.0), Plan((), 0, "")))
 
 
 class _Reader:
@@ -105,7 +123,7 @@ class _Reader:
             record = parse_line(line)
         except CodecError as error:
             self.refuse_torn()
-            if not line.startswith(_STARTED):
+            if not line.startswith(_OF_WORKERS):
                 self.torn = UsageError(f"is no line of a results log ({error}); restore the file", place)
             return
         if isinstance(record, Header):
@@ -129,6 +147,8 @@ class _Reader:
         elif isinstance(record, Result):
             session.running.pop(record.id, None)
             session.results.append(record)
+        elif isinstance(record, Plan):
+            session.plan = record
         elif isinstance(record, End):
             session.end = record
 

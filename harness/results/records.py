@@ -6,7 +6,9 @@ Every line is one JSON object, `kind` first; a field that has its default is lef
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, TypeAlias
@@ -19,12 +21,14 @@ __all__ = [
     "TEXT_LIMIT",
     "End",
     "Header",
+    "Plan",
     "Record",
     "Result",
     "Started",
     "Word",
     "bounded",
     "parse_line",
+    "selection_digest",
     "to_line",
 ]
 
@@ -91,6 +95,18 @@ class Header:
 
 
 @dataclass(frozen=True)
+class Plan:
+    """What a session has to run, its shard alone: `tests`. `selected` is how many all shards have together.
+
+    sha256   of the sorted ids that all shards have together (`selection_digest`).
+    """
+
+    tests: tuple[str, ...]
+    selected: int
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Started:
     """A test is about to run. `worker` is "" without xdist, `limit` 0 for none."""
 
@@ -149,9 +165,15 @@ class End:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-Record: TypeAlias = Header | Started | Result | End
+Record: TypeAlias = Header | Plan | Started | Result | End
 
-_KINDS: dict[str, type[Record]] = {"header": Header, "started": Started, "result": Result, "end": End}
+_KINDS: dict[str, type[Record]] = {
+    "header": Header,
+    "plan": Plan,
+    "started": Started,
+    "result": Result,
+    "end": End,
+}
 _NAMES = {cls: kind for kind, cls in _KINDS.items()}
 _FIELDS = {cls: [(one.name, one.default) for one in fields(cls)] for cls in _NAMES}
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -178,6 +200,11 @@ def parse_line(line: bytes) -> Record:
         raise CodecError(f"no line of a results log; expected a kind of {', '.join(_KINDS)}")
     cls: type[Record] = _KINDS[data.pop("kind")]
     return decode(cls, data)
+
+
+def selection_digest(tests: Iterable[str]) -> str:
+    """Return what tells one set of tests from another: SHA-256 of their ids, sorted, a line each."""
+    return hashlib.sha256("\n".join(sorted(tests)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def bounded(text: str, limit: int = TEXT_LIMIT) -> str:

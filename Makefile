@@ -3,12 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: repro test test-slow test-gpu lint bench clean
+.PHONY: setup repro test test-slow test-gpu lint bench clean
 
 # The main job: what the YAML list names, less what is waived, on the embedded engine. It needs one plugin only.
 repro: $(READY)
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -p pytest_timeout -q repro_cases --test-list test_lists/test-db/l0_cpu.yml --context l0_cpu \
 		--match stage=pre_merge,backend=generic --waives-file test_lists/waives.txt
+
+setup: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not gpu"

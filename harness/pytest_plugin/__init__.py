@@ -1,13 +1,35 @@
-"""pytest hooks that select tests by list, waive them, and tell a bug's matrix at the end.
+"""pytest hooks that select tests by list, waive them, record results and outlive what breaks.
 
-`-p harness.pytest_plugin` brings the hooks alone: they read whatever `--test-list`, `--waives-file` and
-`--test-prefix` the tree at hand defines. This repository's conftest also loads `options` and `fixtures`.
+`-p harness.pytest_plugin` brings the hooks and the options that no other tree has: they read whatever
+`--test-list`, `--waives-file` and `--test-prefix` the tree at hand defines. This repository's conftest also loads
+`options`, which defines those, and `fixtures`.
 """
 
 from harness.pytest_plugin.hooks import (
+    pytest_cmdline_main,
+    pytest_collection_finish,
     pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_report_teststatus,
     pytest_runtest_makereport,
     pytest_terminal_summary,
+    pytest_testnodedown,
 )
 
-__all__ = ["pytest_collection_modifyitems", "pytest_runtest_makereport", "pytest_terminal_summary"]
+pytest_plugins = [
+    "harness.pytest_plugin.leasing",
+    "harness.pytest_plugin.recording",
+    "harness.pytest_plugin.run_options",
+    "harness.pytest_plugin.sharding",
+]
+
+__all__ = [
+    "pytest_cmdline_main",
+    "pytest_collection_finish",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_report_teststatus",
+    "pytest_runtest_makereport",
+    "pytest_terminal_summary",
+    "pytest_testnodedown",
+]

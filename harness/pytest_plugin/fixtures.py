@@ -9,14 +9,16 @@ import pytest
 from harness.catalogue import find_bug, load_reproducer
 from harness.errors import LaunchError
 from harness.launch import Launcher
-from harness.pytest_plugin.hooks import RESULTS
 from harness.pytest_plugin.leasing import on_lease_end
+from harness.pytest_plugin.matrices import RESULTS
 from harness.report import render_results
 from harness.reproduce import Parameters, reproduce
 from harness.scenario import Scenario
 from harness.trace import Outcome, Trace
 
 __all__ = ["check_bug", "launcher"]
+
+pytest_plugins = ["harness.pytest_plugin.matrices"]
 
 
 @pytest.fixture(scope="session")

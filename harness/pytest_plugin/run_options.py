@@ -14,3 +14,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--resume", action="store_true", help="go on from the log of --results")
     group.addoption("--shard", metavar="I/N", help="run the I-th of N shards, I from 1")
     group.addoption("--durations-file", metavar="FILE", help="seconds by test, which the shards are planned with")
+    group.addoption("--no-confirm", action="store_true", help="do not run failures once more in a fresh process")
+    group.addoption("--fail-flaky", action="store_true", help="a flaky test fails the run too")

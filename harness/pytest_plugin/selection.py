@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,16 +22,20 @@ from harness.lists import (
     select,
 )
 from harness.lists.expression import ExpressionError, evaluate
+from harness.pytest_plugin.naming import entry_key
 
-__all__ = ["Chosen", "choose", "read_entries"]
+__all__ = ["Chosen", "choose", "explain_empty", "read_entries"]
+
+_TOLD = 3  # unknown names that one error tells
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A test and the list entries through which it runs."""
+    """A test, the list entries through which it runs, and its id as lists spell it."""
 
     item: pytest.Item
     entries: tuple[Entry, ...]
+    id: str
 
 
 def read_entries(file: str, context: str | None, match: str | None) -> tuple[Entry, ...]:
@@ -71,39 +75,62 @@ def _why_empty(file: str, selection: Selection) -> str:
 
 
 def choose(
-    items: Sequence[pytest.Item], entries: Sequence[Entry], allow_unknown: bool
-) -> tuple[list[Chosen], list[pytest.Item]]:
-    """Return (the chosen tests in the list's order, the others). A test that two entries name runs once.
+    items: Mapping[str, pytest.Item], entries: Sequence[Entry], collected: Sequence[str], allow_unknown: bool
+) -> list[Chosen]:
+    """Return the chosen tests in the list's order. A test that two entries name runs once.
 
-    Raises `UsageError` for entries that name no collected test, unless they are allowed.
+    `items` are the tests by the ids that lists use, `collected` the ids of all tests, also of those that pytest's
+    own options took out of `items`. Raises `UsageError` for entries that name none of them, unless that is
+    allowed, and when nothing is left.
     """
-    by_id = {item.nodeid: item for item in items}
-    matched = match_entries(entries, by_id)
+    matched = [_widened(selected, items) for selected in match_entries(entries, collected)]
     if not allow_unknown:
-        _refuse_unknown(matched, list(by_id))
+        _refuse_unknown(matched, collected)
     chosen: dict[str, list[Entry]] = {}
     for selected in matched:
         for nodeid in selected.ids:
-            if _holds(by_id[nodeid], selected.entry):
+            item = items.get(nodeid)
+            if item is not None and (nodeid == entry_key(selected.entry) or _holds(item, selected.entry)):
                 chosen.setdefault(nodeid, []).append(selected.entry)
-    rest = [item for nodeid, item in by_id.items() if nodeid not in chosen]
-    return [Chosen(by_id[nodeid], tuple(through)) for nodeid, through in chosen.items()], rest
+    if collected and not chosen:
+        raise UsageError(_why_nothing_holds(matched, items))
+    return [Chosen(items[nodeid], tuple(through), nodeid) for nodeid, through in chosen.items()]
 
 
-def _refuse_unknown(matched: Sequence[Selected], ids: list[str]) -> None:
+def _widened(selected: Selected, items: Container[str]) -> Selected:
+    """An entry that is itself the id of a test, as in TensorRT-LLM's outer session."""
+    key = entry_key(selected.entry) if selected.entry.has_arguments or not selected.ids else ""
+    return Selected(selected.entry, (key,)) if key and not selected.ids and key in items else selected
+
+
+def _why_nothing_holds(matched: Sequence[Selected], left: Container[str]) -> str:
+    narrowed = [one.entry for one in matched if any(nodeid in left for nodeid in one.ids)]
+    if narrowed:
+        told = "; ".join(f"{entry.place} {entry.test.text!r}" for entry in narrowed[:3])
+        return f"the -k and -m of the list's entries leave no test: {told}"
+    if any(one.ids for one in matched):
+        return "pytest's own -k, -m or --deselect leaves no test that the list names"
+    return "the list names no collected test, and --allow-unknown lets that pass"
+
+
+def _refuse_unknown(matched: Sequence[Selected], ids: Sequence[str]) -> None:
     unknown = [selected.entry for selected in matched if not selected.ids]
     if not unknown:
         return
+    told = "; ".join(_nearest(entry, ids) for entry in unknown[:_TOLD])
+    more = f"; and {len(unknown) - _TOLD} more" if len(unknown) > _TOLD else ""
+    raise UsageError(f"{told}{more}; --allow-unknown ignores it", unknown[0].place)
+
+
+def _nearest(entry: Entry, ids: Sequence[str]) -> str:
     from rapidfuzz import process  # only a mistake pays for it
 
-    entry = unknown[0]
     test = entry.test.text
     file = test.partition("::")[0]
     candidates = [nodeid for nodeid in ids if nodeid.startswith(f"{file}::")] or ids
     close = [nodeid for nodeid, _, _ in process.extract(test, candidates, limit=3)]
-    more = f" ({len(unknown)} entries in all)" if len(unknown) > 1 else ""
     hint = f"nearest: {', '.join(close)}" if close else "no test was collected"
-    raise UsageError(f"no collected test is named {test!r}{more}; {hint}; --allow-unknown ignores it", entry.place)
+    return f"no collected test is named {test!r}; {hint}"
 
 
 def _holds(item: pytest.Item, entry: Entry) -> bool:
@@ -136,3 +163,21 @@ class _mark_of:  # noqa: N801  # a function with one thing remembered
 
     def __call__(self, name: str) -> bool:
         return name in self._names
+
+
+def explain_empty(config: pytest.Config) -> str:
+    """Say why nothing is left of what was collected; "" where that is no mistake."""
+
+    def given(name: str) -> str:
+        return config.getoption(name, default=None) or ""
+
+    if given("--resume"):  # all has a result: that is what a finished run looks like
+        return ""
+    if given("--shard"):
+        return f"--shard {given('--shard')} has no test: there are more shards than tests"
+    if not given("--test-list"):
+        return ""
+    own = " ".join(
+        f"{name} {given(dest)!r}" for name, dest in (("-k", "keyword"), ("-m", "markexpr")) if given(dest)
+    )
+    return f"pytest's own {' '.join(own) or 'options'} leaves no test that the list names"

@@ -1,17 +1,48 @@
-"""What a waiver or a list entry does to a test: marks, nothing else."""
+"""What a waiver or a list entry does to a test: marks before it runs, a word for how it ended after."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from harness.errors import UsageError
-from harness.lists import Waiver, WaiverIndex, read_waives
-from harness.pytest_plugin.selection import Chosen
+from harness.lists import Level, Waiver, WaiverIndex, read_waives
+from harness.pytest_plugin.folding import attach
+from harness.pytest_plugin.patching import note_fixed
+from harness.pytest_plugin.words import UNSUPPORTED, set_word
+from harness.results.records import Word
 
-__all__ = ["apply_timeouts", "apply_waivers", "read_index"]
+if TYPE_CHECKING:
+    from harness.pytest_plugin.selection import Chosen
+
+__all__ = ["WAIVED", "Waived", "apply_entries", "apply_waivers", "read_index", "say_word"]
+
+
+@dataclass(frozen=True)
+class Waived:
+    """A test's waiver, how widely it names the test, and the words for either end: `passes` and `fails`.
+
+    `passes` None means that it does not run.
+    """
+
+    waiver: Waiver
+    level: Level
+    fails: Word
+    passes: Word | None
+
+
+WAIVED = pytest.StashKey[Waived]()
+"""On every item that has a waiver."""
+
+_WORDS = {
+    "SKIP": (Word.WAIVED, None),
+    "XFAIL": (Word.EXPECTED, Word.FIXED),
+    "UNSTABLE": (Word.UNSTABLE_FAILED, Word.UNSTABLE_PASSED),
+}
 
 
 def read_index(file: str, stage: str) -> WaiverIndex:
@@ -24,31 +55,77 @@ def read_index(file: str, stage: str) -> WaiverIndex:
     return WaiverIndex(waives.waivers, stage)
 
 
-def apply_waivers(chosen: Sequence[Chosen], index: WaiverIndex) -> None:
-    """Mark waived tests: SKIP skips, XFAIL must fail, UNSTABLE runs and never fails the run."""
-    for item, entries in ((one.item, one.entries) for one in chosen):
-        applied = index.find(item.nodeid, entries)
+def apply_waivers(chosen: Sequence[Chosen], index: WaiverIndex, run_waived: bool) -> None:
+    """Mark waived tests: SKIP skips, XFAIL must fail, UNSTABLE runs and never fails the run.
+
+    `run_waived`: all of them run and none fails the run, since what they do is the evidence that is looked for.
+    """
+    for one in chosen:
+        applied = index.find(one.id, one.entries)
         if applied is None:
             continue
+        item = one.item
         waiver = applied.waiver
-        reason = f"waived: {waiver.reason.text or 'no reason given'} [{waiver.place}]"
-        if waiver.marker("SKIP"):
-            item.add_marker(pytest.mark.skip(reason=reason))
-        elif waiver.marker("XFAIL"):
-            item.add_marker(pytest.mark.xfail(reason=f"{reason}; it passes: remove the waiver", strict=True))
-        elif waiver.marker("UNSTABLE"):
-            item.add_marker(pytest.mark.xfail(reason=f"unstable, {reason}", strict=False))
-        _limit(item, waiver)
+        marker = next((name for name in _WORDS if waiver.marker(name)), None)  # type: ignore[arg-type]
+        if marker is not None:
+            fails, passes = (Word.WAIVED_FAILED, Word.WAIVED_PASSED) if run_waived else _WORDS[marker]
+            item.stash[WAIVED] = waived = Waived(waiver, applied.level, fails, passes)
+            item.add_marker(_mark(waived))
+        if waiver.timeout:
+            item.add_marker(pytest.mark.timeout(waiver.timeout))
+        if waiver.isolated:
+            item.add_marker(pytest.mark.isolation)
 
 
-def apply_timeouts(chosen: Sequence[Chosen]) -> None:
-    """Give each test the longest limit that one of its entries sets."""
+def _mark(waived: Waived) -> pytest.MarkDecorator:
+    reason = f"waived: {waived.waiver.reason.text or 'no reason given'} [{waived.waiver.place}]"
+    if waived.passes is None:
+        return pytest.mark.skip(reason=reason)
+    return pytest.mark.xfail(reason=reason, strict=waived.passes is Word.FIXED)
+
+
+def apply_entries(chosen: Sequence[Chosen]) -> None:
+    """Give each test the longest limit that one of its entries sets, and a process of its own if one says so."""
     for one in chosen:
+        if not any(entry.markers for entry in one.entries):
+            continue
         limits = [entry.timeout for entry in one.entries if entry.timeout]
         if limits:
             one.item.add_marker(pytest.mark.timeout(max(limits)))
+        if any(entry.isolated for entry in one.entries):
+            one.item.add_marker(pytest.mark.isolation)
 
 
-def _limit(item: pytest.Item, waiver: Waiver) -> None:
-    if waiver.timeout:
-        item.add_marker(pytest.mark.timeout(waiver.timeout))
+def say_word(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Put on a report what pytest's outcome does not say: waived, unsupported, fixed, unstable."""
+    waived = item.stash.get(WAIVED, None)
+    if waived is None:
+        if report.outcome == "skipped" and _reason(report).startswith(UNSUPPORTED):
+            set_word(report, Word.UNSUPPORTED)
+        return
+    word = _word(waived, report)
+    if word is None:
+        return
+    set_word(report, word)
+    waiver = waived.waiver
+    bugs = [waiver.reason.bug] if waiver.reason.bug else []
+    attach(report, bugs=bugs, waiver=waiver.text, waiver_place=f"{waiver.place.file}:{waiver.place.line}")
+    if word is Word.FIXED:
+        note_fixed(report, waived.waiver, waived.level, item.config.rootpath)
+
+
+def _word(waived: Waived, report: pytest.TestReport) -> Word | None:
+    """The word for one phase; None where the waiver says nothing of it: a test that skipped itself, for one."""
+    if report.outcome == "skipped":
+        is_known = waived.passes is None or "wasxfail" in report.__dict__
+        return waived.fails if is_known else None
+    if report.when != "call" or waived.passes is None:
+        return None
+    if waived.passes is Word.FIXED:  # strict: what passed is a failure without an exception
+        return Word.FIXED if report.outcome == "failed" else None
+    return waived.passes if report.outcome == "passed" else None
+
+
+def _reason(report: pytest.TestReport) -> str:
+    where = report.longrepr
+    return str(where[2]).removeprefix("Skipped: ") if isinstance(where, tuple) else ""

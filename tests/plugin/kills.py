@@ -21,7 +21,7 @@ import pytest
 def test_one(n):
     assert n % 50 != 7
 """
-_COMMAND = (sys.executable, "-m", "pytest", "-p", "harness.pytest_plugin", "-q", "--resume")
+_COMMAND = (sys.executable, "-m", "pytest", "-p", "harness.pytest_plugin", "-q", "--resume", "--no-confirm")
 
 
 def log_of(path: Path) -> Log:

@@ -128,8 +128,9 @@ class _Recorder:
         with _one_line():
             header = make_header(self._config)
             resume = bool(self._config.getoption("--resume"))
-            self._header, self._earlier = go_on(self._path, header, resume)
-            self._log = LogWriter(self._path, self._header)
+            self._log = LogWriter(self._path)
+            self._header, self._earlier = go_on(self._log.read(), header, resume)
+            self._log.write(self._header)
             self._final = dict(self._earlier.results)
             for result in self._earlier.blamed:
                 self._keep(result)

@@ -12,7 +12,7 @@ import pytest
 from harness.errors import Place, UsageError
 from harness.pytest_plugin.run_header import plain_id, refuse_another_run
 from harness.pytest_plugin.sharding import SELECTED
-from harness.results.log import Log, read_log
+from harness.results.log import Log
 from harness.results.records import Header, Plan, Result, Word, selection_digest
 
 __all__ = ["Resumed", "go_on", "leave_out", "planned", "refuse_another_plan"]
@@ -37,18 +37,17 @@ class Resumed:
     blamed: list[Result] = field(default_factory=list)
 
 
-def go_on(path: Path, header: Header, wanted: bool) -> tuple[Header, Resumed]:
+def go_on(log: Log | None, header: Header, wanted: bool) -> tuple[Header, Resumed]:
     """Return the header of the session that starts now, and what the log has of earlier ones.
 
     Raises `UsageError` when the log is of another run, or has results and `--resume` is not given.
     """
-    log = read_log(path)
     if log is None:
         return header, Resumed()
     if not wanted:
         message = "has results already; --resume goes on from them, or name another file"
-        raise UsageError(message, Place(str(path)))
-    refuse_another_run(str(path), log.header, header)
+        raise UsageError(message, Place(log.path))
+    refuse_another_run(log.path, log.header, header)
     final = log.results
     uncollected = {name: result for name, result in final.items() if result.phase == "collect"}
     results = {name: result for name, result in final.items() if name not in uncollected}

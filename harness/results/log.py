@@ -22,6 +22,8 @@ from harness.results.records import FORMAT, End, Header, Plan, Record, Result, S
 
 __all__ = ["Appender", "Log", "LogWriter", "Session", "read_log"]
 
+_PATIENCE = 10.0  # seconds that a writer waits for one that is dying
+
 
 @dataclass
 class Session:
@@ -95,16 +97,19 @@ def read_log(path: Path) -> Log | None:
     for a format of another version.
     """
     try:
-        lines = path.read_bytes().split(b"\n")
+        return _parse(str(path), path.read_bytes())
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", Place(str(path))) from None
-    reader = _Reader(str(path))
-    for number, line in enumerate(lines, start=1):
+
+
+def _parse(file: str, content: bytes) -> Log | None:
+    reader = _Reader(file)
+    for number, line in enumerate(content.split(b"\n"), start=1):
         if line:
             reader.take(number, line)
-    return Log(str(path), reader.sessions) if reader.sessions else None
+    return Log(file, reader.sessions) if reader.sessions else None
 
 
 # How every line begins that workers write.
@@ -122,8 +127,7 @@ class _Reader:
         try:
             record = parse_line(line)
         except CodecError as error:
-            self.refuse_torn()
-            if not line.startswith(_OF_WORKERS):
+            if self.torn is None and not line.startswith(_OF_WORKERS):
                 self.torn = UsageError(f"is no line of a results log ({error}); restore the file", place)
             return
         if isinstance(record, Header):
@@ -194,22 +198,35 @@ class Appender:
 
 
 class LogWriter(Appender):
-    """The one process that writes a session: it locks the file and writes the header.
+    """The one process that writes results: it locks the file, reads what is there, then begins a session.
 
-    The lock is the process's own (`lockf`), so no child that outlives it can keep it. Reading the same file in the
-    same process gives it up, as POSIX has it: read before opening, or after the last line.
+    The lock is the process's own (`lockf`), so no child that outlives it can keep it. Closing another descriptor
+    of the file in the same process gives it up, as POSIX has it: hence `read`.
     """
 
-    def __init__(self, path: Path, header: Header) -> None:
-        """Open, lock, begin a session. Raises `UsageError`, also when another process is writing the file."""
+    def __init__(self, path: Path) -> None:
+        """Open and lock. A process that has just been killed may hold the lock for moments more.
+
+        Raises `UsageError` when the file cannot be written, or another process goes on writing it.
+        """
         super().__init__(path)
-        try:
-            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self.close()
-            message = "another process is writing it; wait for its end, or name another file"
-            raise UsageError(message, self._place) from None
-        self.write(header)
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except OSError:
+                if time.monotonic() > deadline:
+                    self.close()
+                    message = "another process is writing it; wait for its end, or name another file"
+                    raise UsageError(message, self._place) from None
+            time.sleep(0.02)
+
+    def read(self) -> Log | None:
+        """Read what is there, as `read_log` does."""
+        with open(self._descriptor, "rb", closefd=False) as file:
+            file.seek(0)
+            return _parse(str(self._place), file.read())
 
     def end(self, exit_status: int, counts: dict[str, int]) -> None:
         """Write the last line of the session and close."""

@@ -23,6 +23,12 @@ def header(session: int = 1) -> Header:
     return Header("r1", session, 1.5, list="l.txt", list_sha256="ab", versions={"pytest": "9"})
 
 
+def begun(path: Path, first: Header) -> LogWriter:
+    writer = LogWriter(path)
+    writer.write(first)
+    return writer
+
+
 def passed(name: str) -> Result:
     return Result(name, Word.PASSED, 2.0, 0.25)
 
@@ -54,11 +60,11 @@ def test_words_that_differ_are_written_differently() -> None:
 def test_a_log_has_sessions_final_results_and_what_was_running(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     assert read_log(path) is None
-    with closing(LogWriter(path, header())) as writer:
+    with closing(begun(path, header())) as writer:
         writer.write(Started("a", 1.0, "gw0", 17, 60.0))
         writer.write(Result("a", Word.FAILED, 2.0))
         writer.write(Started("b", 2.0))
-    writer = LogWriter(path, header(2))
+    writer = begun(path, header(2))
     writer.write(Result("a", Word.FLAKY, 3.0, attempt=2))
     writer.end(1, {"flaky": 1})
     log = read_log(path)
@@ -75,7 +81,7 @@ def test_half_a_line_at_the_end_is_left_out_and_the_next_session_starts_a_new_on
     tmp_path: Path, cut: int
 ) -> None:
     path = tmp_path / "r.jsonl"
-    with closing(LogWriter(path, header())) as writer:
+    with closing(begun(path, header())) as writer:
         writer.write(passed("a"))
         writer.write(passed("b"))
     path.write_bytes(path.read_bytes()[:-cut])
@@ -83,18 +89,33 @@ def test_half_a_line_at_the_end_is_left_out_and_the_next_session_starts_a_new_on
     assert log is not None
     kept = ["a", "b"] if cut == 1 else ["a"]  # without its newline it is a whole line still
     assert list(log.results) == kept
-    with closing(LogWriter(path, header(2))) as writer:
+    with closing(begun(path, header(2))) as writer:
         writer.write(passed("c"))
     log = read_log(path)
     assert log is not None
     assert list(log.results) == [*kept, "c"]
 
 
+def test_sessions_that_die_at_their_very_beginning_leave_halves_that_a_later_one_goes_on_from(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "r.jsonl"
+    with closing(begun(path, header())) as writer:
+        writer.write(passed("a"))
+    half = to_line(header(2))[:30]
+    path.write_bytes(path.read_bytes() + to_line(passed("b"))[:30] + b"\n" + half + b"\n" + half)
+    begun(path, header(4)).end(0, {})
+    log = read_log(path)
+    assert log is not None
+    assert list(log.results) == ["a"]
+    assert log.ended
+
+
 def test_a_file_whose_header_was_torn_has_nothing_in_it(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(to_line(header())[:20])
     assert read_log(path) is None
-    LogWriter(path, header()).end(0, {})
+    begun(path, header()).end(0, {})
     log = read_log(path)
     assert log is not None
     assert log.ended
@@ -102,7 +123,7 @@ def test_a_file_whose_header_was_torn_has_nothing_in_it(tmp_path: Path) -> None:
 
 def test_half_a_started_of_a_dead_worker_spoils_no_line_of_the_others(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    with closing(LogWriter(path, header())) as writer:
+    with closing(begun(path, header())) as writer:
         with path.open("ab") as file:
             file.write(to_line(Started("a", 1.0))[:25])
         writer.write(passed("b"))
@@ -126,12 +147,14 @@ def test_a_broken_line_in_the_middle_is_an_error_with_its_place(tmp_path: Path) 
         read_log(path)
 
 
-def test_a_second_writer_is_refused_until_the_first_is_gone_even_by_kill(tmp_path: Path) -> None:
+def test_a_second_writer_is_refused_until_the_first_is_gone_even_by_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.results.log._PATIENCE", 0.0)
     path = tmp_path / "r.jsonl"
     program = (
         "import os, signal, sys; from pathlib import Path; from harness.results.log import LogWriter\n"
-        "from harness.results.records import Header\n"
-        f"writer = LogWriter(Path({str(path)!r}), Header('r1', 1, 0.0))\n"
+        f"writer = LogWriter(Path({str(path)!r}))\n"
         "print('open', flush=True); sys.stdin.read(1); os.kill(os.getpid(), signal.SIGKILL)"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
@@ -139,14 +162,26 @@ def test_a_second_writer_is_refused_until_the_first_is_gone_even_by_kill(tmp_pat
         assert other.stdout is not None
         other.stdout.readline()
         with pytest.raises(UsageError, match="another process is writing it"):
-            LogWriter(path, header(2))
+            LogWriter(path)
         other.communicate(b"x")
-    LogWriter(path, header(2)).end(0, {})
+    begun(path, header(2)).end(0, {})
+
+
+def test_a_writer_keeps_its_lock_while_it_reads_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    begun(path, header()).end(0, {})
+    with closing(LogWriter(path)) as writer:
+        log = writer.read()
+        assert log is not None
+        assert log.ended
+        program = f"import fcntl; fcntl.lockf(open({str(path)!r}, 'ab'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+        other = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+        assert b"BlockingIOError" in other.stderr
 
 
 def test_a_worker_appends_while_the_writer_holds_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    with closing(LogWriter(path, header())), closing(Appender(path)) as worker:
+    with closing(begun(path, header())), closing(Appender(path)) as worker:
         worker.write(Started("a", 1.0, "gw0", os.getpid()))
     log = read_log(path)
     assert log is not None
@@ -155,7 +190,7 @@ def test_a_worker_appends_while_the_writer_holds_the_lock(tmp_path: Path) -> Non
 
 def test_a_place_that_cannot_be_written_or_read_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none/r.jsonl: cannot be written: No such file"):
-        LogWriter(tmp_path / "none" / "r.jsonl", header())
+        LogWriter(tmp_path / "none" / "r.jsonl")
     with pytest.raises(UsageError, match=r"cannot be read: Is a directory"):
         read_log(tmp_path)
     with pytest.raises(UsageError, match=r"/dev/full: cannot be written"):

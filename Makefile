@@ -13,10 +13,10 @@ repro: $(READY)
 setup: $(READY)
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not gpu"
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not gpu and not slurm"
 
 test-slow: $(READY)
-	$(BIN)/python -m pytest -q -m "slow and not gpu"
+	$(BIN)/python -m pytest -q -m "slow and not gpu and not slurm"
 
 test-gpu: $(READY)
 	$(BIN)/python -m pytest -q -m gpu

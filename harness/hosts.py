@@ -84,6 +84,7 @@ class Job:
         elif self.end is not None:
             trace.outcome, trace.detail, trace.at = self.end.outcome, self.end.detail, self.end.at
             trace.log = self.end.traceback
+            trace.left = self.end.last
         if trace.violations and trace.outcome is Outcome.OK:
             trace.outcome, trace.at = Outcome.VIOLATION, trace.violations[0].operation
 

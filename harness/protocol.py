@@ -88,7 +88,7 @@ class End:
     `device` is the hardware's name.
 
     `stuck` says that the process can serve no further case (a sticky CUDA error); `traceback` is that of
-    what was raised.
+    what was raised; `last` what the operation that raised left behind, half done and without contents.
     """
 
     outcome: Outcome
@@ -97,6 +97,7 @@ class End:
     device: str = ""
     stuck: bool = False
     traceback: str = ""
+    last: Snapshot | None = None
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,8 @@ class Buffer:
              tables), or "unclassified" when no placing was found.
     rows     how many rows it has, along `row_dim`, a row being `entries` indices of that dimension.
     extra    rows that a healthy target has beyond the pool's capacity: its dummy rows.
-    owned    whether a row belongs to one request, so that nobody else may change it.
+    owned    whether a row belongs to one request, so that nobody else may change it; data: whether it is content,
+             and no index or cursor.
     storage  identity of the storage; `generation` counts reallocations seen under the same name.
     digests  a position-weighted sum of each row's bits; empty where rows are not slot-indexed.
     stride   elements from one row to the next; `index_bits`: width of the integer in which the target computes
@@ -64,6 +65,7 @@ class Buffer:
     stride: int = 0
     index_bits: int = 64
     guard: int = 0
+    data: bool = True
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,14 @@ class Pool:
     holdings: dict[str, tuple[int, ...]] = field(default_factory=dict)
     generations: tuple[int, ...] = ()
     first: int = 0
+
+    def holders(self) -> dict[str, tuple[int, ...]]:
+        """Return the rows of every request that holds any, whatever a row is."""
+        return {**{request: (row,) for request, row in self.owners.items()}, **self.holdings}
+
+    def taken(self) -> set[int]:
+        """Return the rows that are somebody's, or were and are not free yet."""
+        return {row for rows in self.holders().values() for row in rows} | set(self.retiring)
 
 
 @dataclass(frozen=True)
@@ -229,7 +239,10 @@ class Snapshot:
 
 @dataclass
 class Trace:
-    """A whole run. `at` is the index of the operation in which it ended other than OK; `detail` says why."""
+    """A whole run. `at` is the index of the operation in which it ended other than OK; `detail` says why.
+
+    left  what an operation that raised left behind: pools, events and the sizes of buffers, without contents.
+    """
 
     scenario: Scenario
     target: str
@@ -240,6 +253,7 @@ class Trace:
     detail: str = ""
     log: str = ""
     violations: list[Violation] = field(default_factory=list)
+    left: Snapshot | None = None
 
     def where(self) -> str:
         """Return the operation in which the run ended, as text."""

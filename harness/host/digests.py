@@ -1,51 +1,71 @@
-"""Row digests: a position-weighted sum of a row's bits, computed where the tensor is, one transfer for all.
+"""Row digests: two position-weighted sums of a row's words, computed where the tensor is, one transfer for all.
 
-The weights are odd and differ by position, so a constant row, a moved value and a zero row all differ
-(an exclusive or of the same bits would miss all three). A double such as 2.0 is one high bit, which an even sum
-of weights would push out of 64: the high half of eight bytes is first folded onto the low one (an xorshift, which
-loses nothing).
+A row is read as words of 8 bytes where its runs allow that, else of 4, 2 or 1. Its digest is the sum of
+word * w[i] + (word >> 32) * w'[i], modulo 2^64, with SplitMix64 of the place for weights: a moved value, two that
+changed places, a constant row and a zero row all differ, which an exclusive or of the same bits would miss. High
+halves count twice, since a double such as 2.0 is one high bit, which one product alone would push out of 64.
+Sums of integers do not depend on their order, so every device gives the same bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, cast
 
 import torch
 
-__all__ = ["row_digests", "rows_first"]
+from harness.host.words import Words, weights, words_of
+
+__all__ = ["Rows", "row_digests", "sum_words"]
 
 Tensor = torch.Tensor
-_BITS = {8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.uint8}
-_GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)  # 2^64 / golden ratio: multiples are spread evenly
+# A tensor, its row dimension, and how many indices of that a row has.
+Rows = tuple[Tensor, int, int]
+_CHUNK = 1 << 24  # words that are widened to 8 bytes at once
 
 
-def rows_first(tensor: Tensor, row_dim: int, entries: int) -> Tensor:
-    """Return a view [rows, ...] of `tensor`: its row dimension in front, a row's entries joined to it."""
-    moved = tensor.movedim(row_dim, 0)
-    return moved if entries == 1 else moved.unflatten(0, (-1, entries))
-
-
-def row_digests(rows: Sequence[Tensor]) -> list[tuple[int, ...]]:
-    """Return the digests of several [rows, ...] tensors, one integer a row. Empty tensors have none."""
-    if not rows:
+def row_digests(tensors: Sequence[Rows]) -> list[tuple[int, ...]]:
+    """Return the digests of several tensors on one device, one integer a row."""
+    if not tensors:
         return []
-    sums = [_sums(tensor) for tensor in rows]
-    values = torch.cat(sums).tolist()
+    words = [words_of(*rows) for rows in tensors]
+    values = torch.cat([_adder(each.values.device.type)(each) for each in words]).tolist()
     result, start = [], 0
-    for tensor in sums:
-        result.append(tuple(values[start : start + tensor.shape[0]]))
-        start += tensor.shape[0]
+    for each in words:
+        result.append(tuple(values[start : start + each.rows]))
+        start += each.rows
     return result
 
 
-def _sums(tensor: Tensor) -> Tensor:
-    flat = tensor.reshape(tensor.shape[0], -1).contiguous().view(_BITS[tensor.element_size()])
-    if flat.dtype is torch.int64:
-        flat = flat ^ (flat >> 32)
-    return (flat * _weights(flat.shape[1], str(flat.device))).sum(1)
-
-
 @cache
-def _weights(length: int, device: str) -> Tensor:
-    return (torch.arange(length, dtype=torch.int64, device=device) * _GOLDEN) | 1
+def _adder(device: str) -> Callable[[Words], Tensor]:
+    """Return what adds up words on a device: a kernel where one can be compiled, else torch's operations."""
+    if device == "cuda" and find_spec("triton") is not None:
+        kernel: Any = import_module("harness.host.digest_kernel")
+        return cast("Callable[[Words], Tensor]", kernel.sum_words)
+    return sum_words
+
+
+def sum_words(words: Words) -> Tensor:
+    """Return int64 [rows], the digests, by torch's own operations: what every other way must equal."""
+    flat, device = words.flat(), str(words.values.device)
+    step = max(1, _CHUNK // words.rows)
+    total = flat.new_zeros(words.rows, dtype=torch.int64)
+    for start in range(0, flat.shape[1], step):
+        part = flat[:, start : start + step].to(torch.int64)
+        one, other = _weights(start, part.shape[1], device)
+        total += _product(part, one)
+        if words.width == 8:
+            total += _product(part >> 32, other)
+    return total
+
+
+def _product(matrix: Tensor, vector: Tensor) -> Tensor:
+    # On a CPU a product of integers needs no temporary; on CUDA there is none.
+    return torch.mv(matrix, vector) if matrix.device.type == "cpu" else (matrix * vector).sum(1)
+
+
+_weights = cache(weights)

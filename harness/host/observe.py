@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import torch
 
-from harness.host.digests import row_digests, rows_first
+from harness.host.digests import Rows, row_digests
 from harness.protocol import Layout
-from harness.targets.base import GraphTensor, Inspection
+from harness.targets.base import GraphTensor, Inspection, PersistentTensor
 from harness.trace import Buffer, GraphInput, Snapshot, Violation
 
-__all__ = ["Observer"]
+__all__ = ["Digests", "Observer", "slot_rows"]
 
 _UNPLACED = Layout("unclassified")
+
+# A buffer's name -> a digest a row.
+Digests = Mapping[str, tuple[int, ...]]
+
+
+def slot_rows(layout: Mapping[str, Layout], seen: Inspection) -> Iterator[tuple[str, PersistentTensor, Rows]]:
+    """Yield each tensor that a pool addresses row by row, and where its rows are."""
+    for name, item in seen.tensors.items():
+        placed = layout.get(name, _UNPLACED)
+        if item.pool and placed.moves_with == "slot" and item.tensor.numel():
+            yield name, item, (item.tensor, placed.row_dim, placed.entries)
 
 
 class Observer:
@@ -28,42 +39,38 @@ class Observer:
         self._storages: dict[str, tuple[torch.UntypedStorage, int]] = {}
         self._buffers: dict[str, Buffer] = {}
 
-    def digests(self, seen: Inspection) -> dict[str, tuple[int, ...]]:
+    def digests(self, seen: Inspection) -> Digests:
         """Return the row digests of every tensor whose rows belong to requests."""
-        rows = {
-            name: rows_first(item.tensor, layout.row_dim, layout.entries)
-            for name, item in seen.tensors.items()
-            if (layout := self._layout.get(name, _UNPLACED)).moves_with == "slot"
-            and item.pool and name not in seen.graph_tensors and item.tensor.numel()
-        }  # fmt: skip
+        rows = {name: rows for name, _, rows in slot_rows(self._layout, seen) if name not in seen.graph_tensors}
         return dict(zip(rows, row_digests(list(rows.values())), strict=True))
 
-    def snapshot(
-        self, operation: int, seen: Inspection, digests: Mapping[str, tuple[int, ...]], findings: list[Violation]
-    ) -> Snapshot:
+    def snapshot(self, operation: int, seen: Inspection, digests: Digests, findings: list[Violation]) -> Snapshot:
         """Return the state after `operation` as plain data."""
+        live, padded = len(seen.batch), seen.padded
         return Snapshot(
             operation=operation,
             buffers=tuple(
-                self._buffer(name, seen, digests.get(name, ()))
-                for name in seen.tensors
+                self._buffer(name, item, digests.get(name, ()))
+                for name, item in seen.tensors.items()
                 if self._layout.get(name, _UNPLACED).moves_with != "transient"
             ),
             pools=seen.pools,
             graph_inputs=tuple(
-                _graph_input(name, item, len(seen.batch), seen.padded) for name, item in seen.graph_tensors.items()
+                _graph_input(name, item, live, padded) for name, item in seen.graph_tensors.items()
             ),
             requests=dict(seen.requests),
             metadata=dict(seen.metadata),
             batch=seen.batch,
-            padded=seen.padded,
+            padded=padded,
             graph=seen.graph,
             events=seen.events,
             findings=tuple(findings),
+            reserved=dict(seen.reserved),
+            consumed=dict(seen.consumed),
+            fields=seen.fields,
         )
 
-    def _buffer(self, name: str, seen: Inspection, digests: tuple[int, ...]) -> Buffer:
-        item, layout = seen.tensors[name], self._layout.get(name, _UNPLACED)
+    def _buffer(self, name: str, item: PersistentTensor, digests: tuple[int, ...]) -> Buffer:
         storage = item.tensor.untyped_storage()
         last = self._storages.get(name)
         if last is None or last[0]._cdata != storage._cdata:
@@ -71,16 +78,29 @@ class Observer:
         known = self._buffers.get(name)
         if known is not None and known.generation == last[1] and known.digests == digests:
             return known  # most of them, after most operations
-        space = (item.pool or "slot") if layout.moves_with == "slot" else layout.moves_with
-        rows = item.tensor.shape[layout.row_dim] // layout.entries if item.tensor.dim() else 0
+        layout = self._layout.get(name, _UNPLACED)
+        shape = item.tensor.shape
         self._buffers[name] = buffer = Buffer(
-            name, space, rows, layout.row_dim, layout.entries, layout.extra,
-            owned=bool(digests), storage=storage.data_ptr(), generation=last[1], digests=digests,
-        )  # fmt: skip
+            name,
+            space=(item.pool or "slot") if layout.moves_with == "slot" else layout.moves_with,
+            rows=shape[layout.row_dim] // layout.entries if shape else 0,
+            row_dim=layout.row_dim,
+            entries=layout.entries,
+            extra=layout.extra,
+            owned=bool(digests),
+            storage=storage.data_ptr(),
+            generation=last[1],
+            digests=digests,
+            stride=item.tensor.stride(layout.row_dim) * layout.entries if shape else 0,
+            index_bits=item.index_bits,
+            guard=item.guard,
+            data=item.data,
+        )
         return buffer
 
 
 def _graph_input(name: str, item: GraphTensor, live: int, padded: int) -> GraphInput:
     values = item.tensor[:padded].flatten().tolist()
-    width = len(values) // padded if padded else 0
-    return GraphInput(name, item.sentinel, item.pool, tuple(values[: live * width]), tuple(values[live * width :]))
+    border = len(values) // padded * live if padded else 0
+    bits = 8 * item.tensor.element_size()
+    return GraphInput(name, item.sentinel, item.pool, tuple(values[:border]), tuple(values[border:]), bits)

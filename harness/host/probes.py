@@ -1,9 +1,14 @@
-"""Probes: host-side code that writes and reads device state around a step.
+"""Probes: host-side code that writes and reads device state around an operation.
 
-canary  rows that nobody owns are filled with a pattern before a step (content only: in an index or a
-        cursor it would be an address out of range) and must hold it afterwards.
+canary  rows that nobody owns are filled with a pattern before a forward (content only: in an index or a cursor
+        it would be an address out of range) and must hold it afterwards. A row that was given back is one of
+        them: it is poisoned, and whoever gets it and reads what it did not write drafts otherwise than alone.
+guard   rows behind a pool that are nobody's at any time, filled with the pattern, or with zeros in an index.
 poison  graph inputs are filled with legal but wrong values before a step, so that a row of padding which
         the step does not write shows as a stale tail.
+fresh   a row that somebody gets holds what the target declares that it then holds.
+
+All of it is written and read outside of forwards, so graphs and tapes see it as they see any other content.
 """
 
 from __future__ import annotations
@@ -12,12 +17,13 @@ from collections.abc import Mapping
 
 import torch
 
-from harness.host.digests import row_digests, rows_first
+from harness.host.digests import Rows, row_digests
+from harness.host.observe import Digests, slot_rows
 from harness.protocol import Layout
 from harness.targets.base import Inspection, PersistentTensor
-from harness.trace import Pool, Violation
+from harness.trace import Violation
 
-__all__ = ["CanaryProbe", "poison_graph_inputs"]
+__all__ = ["CanaryProbe", "FreshProbe", "poison_graph_inputs"]
 
 Tensor = torch.Tensor
 _PATTERN = 977.0  # finite, exact in every float type, and nothing that a model computes
@@ -29,50 +35,106 @@ def poison_graph_inputs(seen: Inspection) -> None:
         item.tensor.fill_(1 if item.sentinel == 0 else 0)
 
 
+def _pattern(item: PersistentTensor) -> float:
+    return _PATTERN if item.data else 0.0
+
+
+def _row(rows: Rows, row: int) -> Tensor:
+    tensor, row_dim, entries = rows
+    return tensor.narrow(row_dim, row * entries, entries)
+
+
 class CanaryProbe:
-    """Fills unowned rows of content buffers before a step and looks at them after it."""
+    """Fills rows that are nobody's before an operation and looks at them after it."""
 
     def __init__(self, layout: Mapping[str, Layout]) -> None:
         self._layout = layout
-        self._patterns: dict[str, int] = {}
-        self._filled: dict[str, list[int]] = {}
+        self._patterns: dict[tuple[str, torch.Size], int] = {}
+        self._watched: dict[str, tuple[int, list[int], range]] = {}
 
-    def fill(self, seen: Inspection) -> None:
-        """Write the pattern into every row that no request owns, the dummy's excepted."""
-        self._filled = {}
-        for name, item in seen.tensors.items():
-            pool = _pool_of(seen, item)
-            layout = self._layout.get(name)
-            if pool is None or layout is None or layout.moves_with != "slot" or not item.data:
-                continue
-            rows = rows_first(item.tensor, layout.row_dim, layout.entries)
-            unowned = set(range(rows.shape[0])) - set(pool.owners.values()) - set(pool.retiring) - {pool.dummy}
-            for row in unowned:
-                rows[row].fill_(_PATTERN)
-            if unowned:
-                self._filled[name] = sorted(unowned)
-                if name not in self._patterns:
-                    ((self._patterns[name],),) = row_digests([torch.full_like(rows[:1], _PATTERN)])
+    def fill(self, seen: Inspection, digests: Digests) -> None:
+        """Write the pattern into every row that no request owns, the dummy's excepted.
 
-    def findings(
-        self, seen: Inspection, digests: Mapping[str, tuple[int, ...]], operation: int
-    ) -> list[Violation]:
-        """Return a violation for each filled row that changed, by the digests taken after the step.
-
-        A row that somebody got during the step is his to write.
+        `digests` are those of the last look, since when nothing happened: what still holds it is left alone.
         """
-        given = {pool.name: {*pool.owners.values(), *pool.retiring} for pool in seen.pools}
+        self._watched = {}
+        pools = {pool.name: ({*pool.taken(), pool.dummy}, pool) for pool in seen.pools}
+        for name, item, rows in slot_rows(self._layout, seen):
+            if item.pool not in pools or (not item.data and not item.guard) or name not in digests:
+                continue
+            count = len(digests[name])
+            guard = range(count - item.guard, count)
+            others = range(guard.start) if item.data else range(0)
+            unowned = [row for row in others if row not in pools[item.pool][0]]
+            pattern = self._digest(name, item, rows)
+            for row in (*unowned, *guard):
+                if digests[name][row] != pattern:
+                    _row(rows, row).fill_(_pattern(item))
+            self._watched[name] = pattern, unowned, guard
+
+    def _digest(self, name: str, item: PersistentTensor, rows: Rows) -> int:
+        key = (name, item.tensor.shape)
+        if key not in self._patterns:
+            filled = torch.full_like(_row(rows, 0), _pattern(item))
+            ((self._patterns[key],),) = row_digests([(filled, *rows[1:])])
+        return self._patterns[key]
+
+    def findings(self, seen: Inspection, digests: Digests, operation: int) -> list[Violation]:
+        """Return a violation for each filled row that changed, by the digests taken after the operation.
+
+        A row that somebody got during it is his to write.
+        """
+        given = {pool.name: pool.taken() for pool in seen.pools}
+        found = []
+        for name, (pattern, unowned, guard) in self._watched.items():
+            now = digests.get(name, ())
+            taken = given.get(seen.tensors[name].pool, set()) if name in seen.tensors else set()
+            found += [
+                _written(name, row, operation, guard=row in guard)
+                for row in (*unowned, *guard)
+                if row < len(now) and now[row] != pattern and row not in taken
+            ]
+        self._watched = {}
+        return found
+
+
+def _written(name: str, row: int, operation: int, *, guard: bool) -> Violation:
+    if guard:
+        return Violation(
+            "I-SPACE", "guard", f"row {row} of {name} lies behind the pool and was written",
+            operation, "the guard's pattern, untouched", "other content", name, row,
+        )  # fmt: skip
+    return Violation(
+        "I-SCRATCH", "canary", f"row {row} of {name} belongs to nobody and was written",
+        operation, "the canary pattern, untouched", "other content", name, row,
+    )  # fmt: skip
+
+
+class FreshProbe:
+    """Looks at a row when somebody gets it: reset, and not written yet."""
+
+    def __init__(self, layout: Mapping[str, Layout]) -> None:
+        self._layout = layout
+        self._seen: Inspection | None = None
+        self._found: list[tuple[str, int, float]] = []
+
+    def acquired(self, pool: str, row: int) -> None:
+        """Compare a row with what the target declares that it holds now."""
+        for name, item, rows in slot_rows(self._layout, self._seen) if self._seen else ():
+            if (
+                item.pool == pool
+                and item.initial is not None
+                and not bool((_row(rows, row) == item.initial).all())
+            ):
+                self._found.append((name, row, item.initial))
+
+    def look(self, seen: Inspection, operation: int) -> list[Violation]:
+        """Take the tensors that rows are in from now on; return what was found since the last time."""
+        self._seen, found, self._found = seen, self._found, []
         return [
             Violation(
-                "I-SCRATCH", "canary", f"row {row} of {name} belongs to nobody and was written",
-                operation, "the canary pattern, untouched", "other content", name, row,
+                "I-FRESH", "not-reset", f"row {row} of {name} was given to a request with another's content in it",
+                operation, f"{initial:g} everywhere", "something else", name, row,
             )
-            for name, rows in self._filled.items()
-            for row in rows
-            if row not in given.get(seen.tensors[name].pool, ())
-            if digests[name][row] != self._patterns[name]
+            for name, row, initial in found
         ]  # fmt: skip
-
-
-def _pool_of(seen: Inspection, item: PersistentTensor) -> Pool | None:
-    return next((pool for pool in seen.pools if pool.name == item.pool), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,10 +13,18 @@ import torch
 from harness.errors import HarnessError
 from harness.host.graphs import capture_for
 from harness.host.introspect import find_layout
-from harness.host.observe import Observer
-from harness.host.probes import CanaryProbe, poison_graph_inputs
+from harness.host.observe import Digests, Observer
+from harness.host.probes import CanaryProbe, FreshProbe, poison_graph_inputs
 from harness.protocol import Description, End, Reply, Request, changes
-from harness.scenario import Scenario, Step
+from harness.scenario import (
+    Admit,
+    AdmitDisaggregated,
+    Idle,
+    Operation,
+    Prefill,
+    Resume,
+    Step,
+)
 from harness.targets import Session, Target, UnsupportedError, load_target
 from harness.targets.base import Inspection, OpenOptions, Sourced
 from harness.trace import Outcome, Snapshot
@@ -25,6 +34,11 @@ __all__ = ["serve_request"]
 _HARNESS = str(Path(__file__).parents[1])
 _TORCH = str(Path(torch.__file__).parent)
 _TRACEBACK_TAIL = 8000  # characters of a traceback that travel
+
+# What runs a forward for requests of the scenario's, before which rows that are nobody's are filled. Requests that
+# an engine makes up for its warm-up may take such rows and give them back.
+_FORWARDS = (Admit, AdmitDisaggregated, Idle, Prefill, Resume, Step)
+_BATCHES = (Idle, Step)  # whose graph inputs are written anew
 
 # Takes a reply; says whether to go on.
 Emit = Callable[[Reply], bool]
@@ -42,12 +56,15 @@ def serve_request(request: Request, emit: Emit) -> bool:
         _answer(lambda: Reply(description=_describe(target, request.source)), emit)
         return True
     assert request.scenario is not None
-    config = request.scenario.config
-    options = OpenOptions(request.device, capture_for(request.device), request.faults, request.source)
+    scenario = request.scenario
+    watch = _Watch(request)
+    options = OpenOptions(
+        request.device, capture_for(request.device), request.faults, request.source, watch.acquired
+    )
     if request.kind == "layout":
-        _answer(lambda: Reply(layout=find_layout(target, config, options)), emit)
+        _answer(lambda: Reply(layout=find_layout(target, scenario.config, options)), emit)
         return True
-    end = _run(request, request.scenario, lambda: target.open(request.scenario.config, options), emit)  # type: ignore[union-attr]  # asserted above
+    end = _run(request, watch, lambda: target.open(scenario.config, options), emit)
     emit(Reply(end=end))
     return not end.stuck
 
@@ -67,21 +84,25 @@ def _answer(question: Callable[[], Reply], emit: Emit) -> None:
     emit(reply)
 
 
-def _run(request: Request, scenario: Scenario, open_session: Callable[[], Session], emit: Emit) -> End:
+def _run(request: Request, watch: _Watch, open_session: Callable[[], Session], emit: Emit) -> End:
     device = torch.cuda.get_device_name() if request.device.startswith("cuda") else "cpu"
+    assert request.scenario is not None
     at = -1
     try:
         session = open_session()
         try:
             emit(Reply(opened=True))
-            watch = _Watch(request, session)
-            for at, operation in enumerate(scenario.operations):  # read when an operation raises
-                if isinstance(operation, Step):
-                    watch.before_step()
-                session.apply(operation)
-                if not emit(watch.after(at)):
+            for at, operation in enumerate(request.scenario.operations):  # read when an operation raises
+                watch.before(operation, session)
+                try:
+                    session.apply(operation)
+                except UnsupportedError:
+                    raise
+                except Exception as error:
+                    return replace(_failure(error, at, device), last=watch.last_look(at, session))
+                if not emit(watch.after(at, session)):
                     return End(Outcome.OK, at, "stopped", device)
-            at = len(scenario.operations)
+            at = len(request.scenario.operations)
         finally:
             session.close()
     except UnsupportedError as reason:
@@ -116,30 +137,43 @@ def _end_of(error: Exception, at: int, device: str) -> End:
 class _Watch:
     """Probes and observer of one session."""
 
-    def __init__(self, request: Request, session: Session) -> None:
-        self._session = session
+    def __init__(self, request: Request) -> None:
         self._observer = Observer(request.layout)
         self._canary = CanaryProbe(request.layout) if request.probes else None
-        self._filled = False
+        self._fresh = FreshProbe(request.layout)
         self._seen: Inspection | None = None
+        self._digests: Digests = {}
         self._last: Snapshot | None = None
 
-    def before_step(self) -> None:
-        """Write canaries and poison. Nothing happened since the last look at the session."""
-        if self._canary is not None:
-            seen = self._seen or self._session.inspect()
-            self._canary.fill(seen)
-            poison_graph_inputs(seen)
-            self._filled = True
+    def acquired(self, pool: str, row: int) -> None:
+        """Be told by the target that somebody gets a row, where it tells."""
+        self._fresh.acquired(pool, row)
 
-    def after(self, operation: int) -> Reply:
+    def before(self, operation: Operation, session: Session) -> None:
+        """Write canaries and poison. Nothing happened since the last look at the session."""
+        if self._canary is None or not isinstance(operation, _FORWARDS):
+            return
+        if self._seen is None:
+            self._seen = session.inspect()
+            self._digests = self._observer.digests(self._seen)
+            self._fresh.look(self._seen, 0)
+        self._canary.fill(self._seen, self._digests)
+        if isinstance(operation, _BATCHES):
+            poison_graph_inputs(self._seen)
+
+    def after(self, operation: int, session: Session) -> Reply:
         """Take the snapshot of the operation just done."""
-        seen = self._seen = self._session.inspect()
-        digests = self._observer.digests(seen)
-        findings = []
-        if self._canary is not None and self._filled:
-            findings = self._canary.findings(seen, digests, operation)
-            self._filled = False
+        seen = self._seen = session.inspect()
+        digests = self._digests = self._observer.digests(seen)
+        findings = self._fresh.look(seen, operation)
+        if self._canary is not None:
+            findings += self._canary.findings(seen, digests, operation)
         now = self._observer.snapshot(operation, seen, digests, findings)
         self._last, last = now, self._last
         return Reply(snapshot=changes(last, now))
+
+    def last_look(self, operation: int, session: Session) -> Snapshot | None:
+        """Return what an operation that raised left behind, without contents; None where nothing can be seen."""
+        with contextlib.suppress(Exception):  # the engine is half-way through, and may be unable to say
+            return self._observer.snapshot(operation, session.inspect(), {}, [])
+        return None

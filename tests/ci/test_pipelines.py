@@ -74,11 +74,9 @@ def test_both_systems_run_the_same_commands_on_the_same_settings() -> None:
 
 
 def words(scripts: Sequence[str]) -> list[list[str]]:
-    """The commands of scripts, one list of words each, without those that make room: Jenkins reuses folders."""
-    joined = "\n".join(scripts).replace("\\\n", " ")
-    return [
-        line.split() for line in joined.splitlines() if line.strip() and line.split()[0] not in ("rm", "mkdir")
-    ]
+    """The commands of scripts, a list of words each, without those that make room: Jenkins reuses folders."""
+    lines = "\n".join(scripts).replace("\\\n", " ").splitlines()
+    return [line.split() for line in lines if line.strip() and not line.strip().startswith(("rm ", "mkdir "))]
 
 
 @pytest.mark.slow

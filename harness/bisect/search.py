@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,14 +10,25 @@ from harness.bisect.history import Commit, History
 from harness.errors import LaunchError, UsageError
 from harness.verdicts import CaseResult
 
-__all__ = ["Found", "Verdict", "search"]
+__all__ = ["Found", "Shown", "Verdict", "search"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a commit showed: the first failing case of each signature, first ones first.
+
+    reason  why it could not be launched, "" where it was.
+    """
+
+    failures: Mapping[str, CaseResult] = field(default_factory=dict)
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a commit showed. `text` is the finding's signature, or why it could not be launched.
+    """What a commit is to a search. `text` is the finding's signature, or why it says nothing of it.
 
-    failure  the first failing case of a bad commit.
+    failure  the first case with that finding, of a commit that fails.
     """
 
     word: Literal["good", "bad", "skip"]
@@ -39,44 +50,62 @@ class Found:
 
 
 # Launches a commit and says what it showed.
-Test = Callable[[str], Verdict]
+Test = Callable[[str], Shown]
 # Told of every commit that was asked; `again` where another one with the same content had answered.
 Progress = Callable[[Commit, Verdict, bool], None]
 
 
 @dataclass
 class _Asked:
-    """Answers by content: what a launch reads of a commit decides, whatever else the commit changed."""
+    """Answers by content: what a launch reads of a commit decides, whatever else the commit changed.
+
+    wanted  the signature that makes a commit bad: what the bad end shows first.
+    """
 
     history: History
     test: Test
     progress: Progress
-    known: dict[str, Verdict] = field(default_factory=dict)
+    known: dict[str, Shown] = field(default_factory=dict)
+    wanted: str = ""
 
     def verdict(self, commit: str, *, quiet: bool = False) -> Verdict:
         content = self.history.content(commit)
         again = content in self.known
         if not again:
             self.known[content] = self.test(commit)
+        verdict = self._judge(self.known[content])
         if not quiet or not again:
-            self.progress(self.history.describe(commit), self.known[content], again)
-        return self.known[content]
+            self.progress(self.history.describe(commit), verdict, again)
+        return verdict
+
+    def _judge(self, shown: Shown) -> Verdict:
+        if shown.reason:
+            return Verdict("skip", shown.reason)
+        if not shown.failures:
+            return Verdict("good")
+        self.wanted = self.wanted or next(iter(shown.failures))
+        if self.wanted in shown.failures:
+            return Verdict("bad", self.wanted, shown.failures[self.wanted])
+        # Another failure ends a case before the one looked for could show: neither word would be true.
+        other, failure = next(iter(shown.failures.items()))
+        return Verdict("skip", f"fails otherwise: {other}", failure)
 
 
 def search(history: History, good: str, bad: str, test: Test, progress: Progress) -> Found:
-    """Return the first bad commit between `good` and `bad`.
+    """Return the first commit between `good` and `bad` that shows what `bad` shows.
 
-    Raises `UsageError` where they are not what they are said to be, `LaunchError` where one of them cannot be
-    launched.
+    A commit is bad with that signature only; one that fails by another is skipped, as is one that cannot be
+    launched. Raises `UsageError` where `good` or `bad` is not what it is said to be, `LaunchError` where one of
+    them cannot be launched.
     """
     asked = _Asked(history, test, progress)
-    _expect(asked, good, "good", "--good")
     _expect(asked, bad, "bad", "--bad")
+    _expect(asked, good, "good", "--good")
     known_good = _common_ground(asked, good, bad)
     skipped: set[str] = set()
     in_a_row = 0
     while waiting := [name for name in history.candidates(bad, known_good) if name not in skipped | {bad}]:
-        # Beside a commit that cannot be launched there are often more: each skip goes twice as far away.
+        # Beside a commit that says nothing there are often more: each skip goes twice as far away.
         commit = waiting[min(2**in_a_row, len(waiting)) - 1]
         verdict = asked.verdict(commit)
         in_a_row = in_a_row + 1 if verdict.word == "skip" else 0
@@ -94,6 +123,8 @@ def search(history: History, good: str, bad: str, test: Test, progress: Progress
 
 def _expect(asked: _Asked, commit: str, word: str, option: str) -> None:
     verdict = asked.verdict(commit)
+    if verdict.failure is not None and verdict.word == "skip":
+        raise UsageError(f"{option} {commit[:12]} {verdict.text}; looked for {asked.wanted}")
     if verdict.word == "skip":
         raise LaunchError(f"{option} {commit[:12]} cannot be launched: {verdict.text}")
     if verdict.word != word:
@@ -117,5 +148,7 @@ def _common_ground(asked: _Asked, good: str, bad: str) -> list[str]:
             )
     found = [base for base in bases if asked.verdict(base, quiet=True).word == "good"]
     if not found:
-        raise LaunchError(f"where the histories of --good and --bad part, {bases[0][:12]}, cannot be launched")
+        raise LaunchError(
+            f"{bases[0][:12]}, where the histories of --good and --bad part, says nothing of the bug"
+        )
     return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from harness.bisect import Commit, Found, History, Verdict, open_history, search
+from harness.bisect import Commit, Found, History, Shown, Verdict, open_history, search
 from harness.catalogue import find_bug
 from harness.cli._cases import CaseOptions, Plan, case_options, plan_cases
 from harness.cli._launch import check_sourced, launcher_for
@@ -15,9 +16,10 @@ from harness.codec import dumps
 from harness.errors import ExitCode, LaunchError, UsageError
 from harness.files import write_atomically
 from harness.launch import ISOLATIONS
-from harness.report.finding import first_failure, told
+from harness.report.finding import told
 from harness.report.terminal import safe
 from harness.targets.sources import resolve_source, source_paths
+from harness.verdicts import CaseResult
 
 __all__ = ["bisect"]
 
@@ -56,7 +58,8 @@ def bisect(
 ) -> None:
     """Find the first commit of --repo that shows BUG, in a clone of its own.
 
-    A commit is bad when a case of the bug fails, be it by a crash; one that cannot be launched is skipped.
+    A commit is bad when a case fails as --bad does, by the same finding or crash; one that fails otherwise says
+    nothing of the bug and is skipped, as is one that cannot be launched.
     Exit code 0: one commit was found; 2: --good or --bad is not what it is said to be; 3: one of them cannot be
     launched, or skipped commits leave several.
     """
@@ -86,18 +89,27 @@ class _Trial:
     device: str
     isolation: str | None
 
-    def run(self, commit: str) -> Verdict:
+    def run(self, commit: str) -> Shown:
         """Launch one commit, in processes of its own."""
         source = f"{commit}?{self.variant}" if self.variant else commit
         try:
             folder = resolve_source(self.target, source, self.history.clone)
             with launcher_for(self.target, folder, self.device, self.isolation) as launcher:
-                failure = first_failure(self.plan.run(launcher))
+                return _shown(self.plan.run(launcher))
         except UsageError as error:
             raise UsageError(str(error).replace(str(self.history.clone), str(self.history.repo))) from None
         except LaunchError as error:
-            return Verdict("skip", str(error).replace(str(self.history.clone), str(self.history.repo)))
-        return Verdict("bad", failure.signature, failure) if failure else Verdict("good")
+            return Shown(reason=str(error).replace(str(self.history.clone), str(self.history.repo)))
+
+
+def _shown(results: Sequence[CaseResult]) -> Shown:
+    """Return the failing cases by signature; a case shows whatever was found at the operation that ended it."""
+    failures: dict[str, CaseResult] = {}
+    for result in results:
+        if result.word not in ("ok", "n/a"):
+            for signature in (result.signature, *(violation.signature for violation in result.violations)):
+                failures.setdefault(signature, result)
+    return Shown(failures)
 
 
 def _say_progress(commit: Commit, verdict: Verdict, again: bool) -> None:
@@ -111,7 +123,7 @@ def _say_progress(commit: Commit, verdict: Verdict, again: bool) -> None:
 def _say(found: Found) -> None:
     click.echo()
     if len(found.commits) > 1:
-        click.echo(f"The first bad commit is one of {len(found.commits)}; the rest could not be launched:")
+        click.echo(f"The first bad commit is one of {len(found.commits)}; the rest say nothing of the bug:")
         for commit in found.commits:
             click.echo(safe(f"  {commit.hash} {commit.date[:10]} {commit.subject}"))
     else:

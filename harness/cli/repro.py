@@ -81,8 +81,10 @@ def repro(
 def bugs(bug: str | None) -> None:
     """List the catalogue, or tell about one BUG."""
     if bug is None:
-        for entry in load_catalogue():
-            click.echo(f"{entry.bug:<16} {entry.kind}  {entry.title}")
+        entries = load_catalogue()
+        width = max(len(entry.bug) for entry in entries)
+        for entry in entries:
+            click.echo(f"{entry.bug:<{width}} {entry.kind}  {entry.title}")
         return
     entry = find_bug(bug)
     for name in ("bug", "title", "url", "kind", "state", "mechanism", "fault"):

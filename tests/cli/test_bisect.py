@@ -12,11 +12,15 @@ import pytest
 from click.testing import CliRunner, Result
 from tree_repo import SYNTAX_ERROR, TreeRepo, fingerprint
 
-from harness.bisect import Verdict, open_history, search
+from harness.bisect import Shown, open_history, search
 from harness.cli.bisect import bisect
 from harness.errors import HarnessError, LaunchError, UsageError
+from harness.scenario import Config, Scenario
+from harness.trace import Outcome
+from harness.verdicts import Case, CaseResult
 
 NARROW = ("--worker", "dflash", "--regime", "exact", "--first", "bucket", "--orders", "2,5")
+I_CAP = "I-CAP:capacity:slots"
 Bisect = Callable[..., Result]
 
 
@@ -68,9 +72,9 @@ def test_the_first_bad_commit_is_named_with_the_violation_before_and_after(
 def test_progress_tells_commit_verdict_and_subject(repo: TreeRepo, run: Bisect) -> None:
     good, bad = repo.commit("fixed", "fine"), repo.commit("broken", "worse")
     lines = run(good, bad).output.splitlines()
-    assert lines[0].startswith(good[:12])
-    assert lines[0].endswith(" good  fine")
-    assert lines[1].endswith(" bad   worse  [I-CAP:capacity:slots]")
+    assert lines[0].endswith(" bad   worse  [I-CAP:capacity:slots]")
+    assert lines[1].startswith(good[:12])
+    assert lines[1].endswith(" good  fine")
 
 
 def test_a_commit_that_cannot_be_launched_is_skipped(repo: TreeRepo, run: Bisect) -> None:
@@ -108,6 +112,26 @@ def test_a_crash_is_bad_and_costs_its_case_only(
     result = run(good, culprit, "--isolation", "fork")
     assert f"first bad commit: {culprit}" in result.output
     assert "crash: the host process was ended by SIGABRT" in result.output
+
+
+RAISES = ("self._advance(slots, accepted)", "raise RuntimeError('lost a page')")
+
+
+def test_a_commit_that_fails_otherwise_is_not_taken_for_the_bug(repo: TreeRepo, run: Bisect) -> None:
+    good = repo.commit("fixed", "start")
+    for number in ("one", "two"):
+        repo.commit("fixed", number, ("import torch", f"import torch  # {number}"))
+    repo.commit("fixed", "loses a page", RAISES)
+    repo.commit("fixed", "loses none")
+    culprit = repo.commit("broken", "size the pool from the bucket")
+    bad = repo.commit("broken", "end", ("import torch", "import torch  # the end"))
+    result = run(good, bad)
+    assert result.exit_code == 0, result.output
+    assert f"first bad commit: {culprit}" in result.output
+    (line,) = [line for line in result.output.splitlines() if " skip  loses" in line]
+    assert "[fails otherwise: error: RuntimeError: lost a page" in line
+    lossy = repo.commit("fixed", "again", RAISES)
+    assert f"looked for {I_CAP}" in refusal(run(lossy, bad), UsageError), "a good end that fails is none"
 
 
 def test_the_commit_of_a_branch_is_found_behind_its_merge(repo: TreeRepo, run: Bisect) -> None:
@@ -166,8 +190,12 @@ def test_in_any_history_the_culprit_is_found_whatever_is_skipped(tmp_path: Path,
     skipped = {hashes[name] for name in chance.sample(sorted(above - {names[-1]}), len(above) // 4)}
     bad = {hashes[name] for name in names if culprit in ancestors(parents, name)}
 
-    def test(commit: str) -> Verdict:
-        return Verdict("skip") if commit in skipped else Verdict("bad" if commit in bad else "good")
+    failure = CaseResult("bug", Case("dflash", "exact", "bucket", (), scenario()), Outcome.ERROR, "", "", "cpu")
+
+    def test(commit: str) -> Shown:
+        if commit in skipped:
+            return Shown(reason="no") if chance.random() < 0.5 else Shown({"another": failure})
+        return Shown({"this": failure} if commit in bad else {})
 
     with open_history(folder, ("file",)) as history:
         found = search(history, hashes["c0"], hashes[names[-1]], test, lambda *_: None)
@@ -175,6 +203,10 @@ def test_in_any_history_the_culprit_is_found_whatever_is_skipped(tmp_path: Path,
     assert hashes[culprit] in named
     assert set(named[1:]) <= skipped
     assert found.tested <= len(skipped) + 8
+
+
+def scenario() -> Scenario:
+    return Scenario(Config("dflash", 1, 1, ()), ())
 
 
 def random_history(folder: Path, chance: random.Random, count: int) -> dict[str, tuple[str, ...]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import time
 from collections import Counter
@@ -112,8 +113,18 @@ def _parse(file: str, content: bytes) -> Log | None:
     return Log(file, reader.sessions) if reader.sessions else None
 
 
+_BEGINNING = b'{"kind":"'
 # How every line begins that workers write.
 _OF_WORKERS = tuple(to_line(record).partition(b",")[0] for record in (Started("", 0.0), Plan((), 0, "")))
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether it may be the first part of one of our lines, which never is JSON by itself."""
+    try:
+        json.loads(line)
+    except ValueError:
+        return line.startswith(_BEGINNING) or _BEGINNING.startswith(line)
+    return False
 
 
 class _Reader:
@@ -127,8 +138,11 @@ class _Reader:
         try:
             record = parse_line(line)
         except CodecError as error:
+            broken = UsageError(f"is no line of a results log ({error}); restore the file", place)
+            if not _is_torn(line):
+                raise broken from None
             if self.torn is None and not line.startswith(_OF_WORKERS):
-                self.torn = UsageError(f"is no line of a results log ({error}); restore the file", place)
+                self.torn = broken
             return
         if isinstance(record, Header):
             if record.format != FORMAT:

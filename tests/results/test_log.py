@@ -142,6 +142,22 @@ def test_a_broken_line_in_the_middle_is_an_error_with_its_place(tmp_path: Path) 
     path.write_bytes(good)
     with pytest.raises(UsageError, match=rf"{path}:1: stands before any header"):
         read_log(path)
+    path.write_bytes(to_line(header()) + good[:30])
+    assert read_log(path) is not None
+
+
+@pytest.mark.parametrize(
+    "content", [b"def test_a(): pass", b"one\ntwo\n", b"{}", b'{"kind":"start"}', b'{"kind":1']
+)
+def test_a_file_of_something_else_is_never_taken_for_an_empty_log(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=rf"{path}:1: is no line of a results log"):
+        read_log(path)
+
+
+def test_a_log_of_another_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
     path.write_bytes(to_line(header()).replace(b'"format":1', b'"format":9'))
     with pytest.raises(UsageError, match="format 9; this version reads 1"):
         read_log(path)

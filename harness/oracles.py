@@ -57,12 +57,13 @@ def examine(
     predicates = [predicate for name, predicate in PREDICATES.items() if name not in without]
     related = {relation: relation.related(scenario) for name, relation in RELATIONS.items() if name not in without}
     others = [relation for relation, other in related.items() if other is not None]
-    runs = [Run(scenario, Monitor(scenario, predicates), faults, keep_going=True)]
+    monitor = Monitor(scenario, predicates)
+    runs = [Run(scenario, monitor, faults, keep_going=True)]
     runs += [Run(other, faults=faults, probes=r.probes) for r, other in related.items() if other is not None]
     traces = dict(launcher.run_all(runs))
     judgement = Judgement(traces[0])
     judgement.silent = {relation.name: "nothing to vary" for relation in related if relation not in others}
-    found = [v for v in traces[0].violations if v.invariant not in without]
+    found = [*traces[0].violations, *monitor.ended(traces[0])]
     if ENDS not in without:
         found += _ends(traces[0])
     if traces[0].outcome is not Outcome.UNSUPPORTED:

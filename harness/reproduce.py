@@ -69,7 +69,8 @@ def reproduce(
     missing = [scenario for scenario in alone.values() if scenario not in known]
     # References first, and in one go with the cases: no core waits for them.
     runs = [Run(scenario, faults=faults) for scenario in missing]
-    runs += [Run(case.scenario, Monitor(case.scenario), faults) for case in cases]
+    monitors = [Monitor(case.scenario) for case in cases]
+    runs += [Run(case.scenario, monitor, faults) for case, monitor in zip(cases, monitors, strict=True)]
     results: dict[int, CaseResult] = {}
     waiting: list[tuple[int, Trace]] = []
     for index, trace in launcher.run_all(runs):
@@ -78,7 +79,8 @@ def reproduce(
         else:
             waiting.append((index - len(missing), trace))
         for position, found in [pair for pair in waiting if alone[cases[pair[0]].worker] in known]:
-            results[position] = _judge(reproducer, cases[position], found, known[alone[cases[position].worker]])
+            case = cases[position]
+            results[position] = _judge(reproducer, case, monitors[position], found, known[alone[case.worker]])
             waiting.remove((position, found))
     ordered = [results[index] for index in range(len(cases))]
     _leave_alone(ordered, launcher, faults)
@@ -88,8 +90,8 @@ def reproduce(
     return ordered
 
 
-def _judge(reproducer: Reproducer, case: Case, trace: Trace, reference: Trace) -> CaseResult:
-    violations = list(trace.violations)
+def _judge(reproducer: Reproducer, case: Case, monitor: Monitor, trace: Trace, reference: Trace) -> CaseResult:
+    violations = [*trace.violations, *monitor.ended(trace)]
     outcome = trace.outcome
     # A reference that did not come to its end still shows what it showed.
     related = same_drafts(reference, trace)
@@ -158,7 +160,8 @@ def _confirm(
             groups.setdefault(result.signature, []).append(result)
     for signature, group in groups.items():
         case = group[0].case
-        trace = launcher.run(Run(case.scenario, Monitor(case.scenario), faults), fresh=True)
-        repeated = _judge(reproducer, case, trace, references[case.worker]).signature == signature
+        monitor = Monitor(case.scenario)
+        trace = launcher.run(Run(case.scenario, monitor, faults), fresh=True)
+        repeated = _judge(reproducer, case, monitor, trace, references[case.worker]).signature == signature
         for result in group:
             result.confirmed = repeated

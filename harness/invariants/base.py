@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.scenario import Config, Operation
-from harness.trace import Pool, Snapshot, Violation
+from harness.trace import Pool, RequestState, Snapshot, Violation
 
 __all__ = ["Predicate", "View"]
 
@@ -17,6 +17,7 @@ class View:
     """A snapshot, the one before it (None at first), and what was asked of the engine until now.
 
     live      requests that hold a seat after this operation.
+    earlier   the last state of each request that has not ended, before this operation.
     written   context tokens of each live request whose states the worker was given so far.
     captured  where a graph was replayed: each buffer's generation when that graph was captured.
     """
@@ -28,6 +29,16 @@ class View:
     live: Collection[str] = ()
     written: Mapping[str, int] = field(default_factory=dict)
     captured: Mapping[str, int] = field(default_factory=dict)
+    earlier: Mapping[str, RequestState] = field(default_factory=dict)
+
+    def span(self, pool: Pool) -> range:
+        """Return the rows that requests may own: as many as the configuration says, not as the pool does."""
+        count = self.config.seats * (self.config.pages_per_seat if pool.unit == "page" else 1)
+        return range(pool.first, pool.first + count)
+
+    def findings(self, invariant: str) -> Iterator[Violation]:
+        """Yield what probes found in this operation for one invariant."""
+        return (finding for finding in self.now.findings if finding.invariant == invariant)
 
     def pool(self, name: str) -> Pool | None:
         """Return the pool of that name, None if it is not allocated yet."""

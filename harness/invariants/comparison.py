@@ -26,8 +26,11 @@ def drafts_differ(wanted: RequestState, seen: RequestState) -> tuple[str, str, s
 
 def tokens_differ(wanted: RequestState, seen: RequestState) -> tuple[str, str, str] | None:
     """The newest token alone: it stands at the same position however many were accepted on the way there."""
-    if wanted.emitted[-1:] != seen.emitted[-1:]:
-        return "tokens", str(list(wanted.emitted[-1:])), str(list(seen.emitted[-1:]))
+    # What a resumption shows was emitted before it.
+    if wanted.emitted and seen.emitted and wanted.emitted[-1] != seen.emitted[-1]:
+        return "tokens", str([wanted.emitted[-1]]), str([seen.emitted[-1]])
+    if wanted.state is not None and seen.state is not None and wanted.state != seen.state:
+        return "state", f"digest {wanted.state}", f"digest {seen.state}"
     return None
 
 

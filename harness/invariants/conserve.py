@@ -15,8 +15,9 @@ def rows_are_conserved(view: View) -> Iterator[Violation]:
     """No row is lost, in two places at once, or held by a request that is not live."""
     for pool in view.now.pools:
         yield from _partition(view, pool)
-        for request, row in pool.owners.items():
-            if request not in view.live:
+        for request, rows in pool.holders().items():
+            if rows and request not in view.live:
+                row = rows[0]
                 yield view.broken(
                     "I-CONSERVE", "leak", f"{request} holds row {row} of pool {pool.name} and is no live request",
                     expected="live requests alone hold rows", seen=request, buffer=pool.name, row=row,
@@ -26,7 +27,8 @@ def rows_are_conserved(view: View) -> Iterator[Violation]:
 
 def _partition(view: View, pool: Pool) -> Iterator[Violation]:
     # Two owners of one row are I-SCRATCH's; here they count once.
-    places = Counter([*pool.free, *pool.retiring, *set(pool.owners.values())])
+    held = {row for rows in pool.holders().values() for row in rows}
+    places = Counter([*pool.free, *pool.retiring, *held])
     for row, count in places.items():
         if count > 1:
             yield view.broken(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from harness.legality import Model
 from harness.scenario import Abort, Admit, AdmitDisaggregated, Capture, Finish, Operation, Preempt, Scenario, Step
-from harness.trace import Snapshot
+from harness.trace import RequestState, Snapshot
 
 __all__ = ["History"]
 
@@ -20,6 +20,7 @@ class History:
         self._done = 0
         self._generations: dict[tuple[int, int], dict[str, int]] = {}
         self.written: dict[str, int] = {}
+        self.earlier: dict[str, RequestState] = {}
 
     def follow(self, now: Snapshot) -> None:
         """Move on to the operation that `now` was taken of."""
@@ -36,6 +37,10 @@ class History:
                 if request in self.written:
                     self.written[request] += len(state.emitted)
 
+    def remember(self, now: Snapshot) -> None:
+        """Keep what requests showed, for the operations after this one."""
+        self.earlier.update(now.requests)
+
     def _write(self, operation: Operation) -> None:
         if isinstance(operation, Admit):
             self.written[operation.request] = operation.prompt_len - (operation.cached or 0)
@@ -44,6 +49,8 @@ class History:
         elif isinstance(operation, (Finish, Abort, Preempt)):
             # How a resumed request gets its context back is the engine's affair: it is not counted again.
             self.written.pop(operation.request, None)
+        if isinstance(operation, (Admit, AdmitDisaggregated)):
+            self.earlier.pop(operation.request, None)  # of an earlier request of that name
 
     @property
     def live(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.invariants.base import View
-from harness.trace import Buffer, Pool, Violation
+from harness.trace import Pool, Violation
 
 __all__ = ["dummy_apart"]
 
@@ -20,11 +20,11 @@ def dummy_apart(view: View) -> Iterator[Violation]:
         yield from _owners(view, pool)
     yield from _padding(view)
     yield from _absent(view)
-    yield from view.now.findings
+    yield from view.findings("I-SCRATCH")
 
 
 def _dummy(view: View, pool: Pool) -> Iterator[Violation]:
-    seats = _seats(view, pool)
+    seats = view.span(pool)
     if pool.dummy is not None and pool.dummy in seats:
         yield view.broken(
             "I-SCRATCH", "dummy-is-a-seat",
@@ -33,13 +33,9 @@ def _dummy(view: View, pool: Pool) -> Iterator[Violation]:
         )  # fmt: skip
 
 
-def _seats(view: View, pool: Pool) -> range:
-    return range(pool.first, pool.first + view.config.seats)
-
-
 def _owners(view: View, pool: Pool) -> Iterator[Violation]:
     holder: dict[int, str] = {}
-    for request, row in pool.owners.items():
+    for request, row in ((request, row) for request, rows in pool.holders().items() for row in rows):
         if row == pool.dummy:
             yield view.broken(
                 "I-SCRATCH", "dummy-owned", f"{request} owns row {row} of pool {pool.name}, the dummy's",
@@ -59,8 +55,8 @@ def _padding(view: View) -> Iterator[Violation]:
         pool = view.pool(item.pool)
         if pool is None:
             continue
-        owner = {row: request for request, row in pool.owners.items()}
-        seats = [(place, row) for place, row in enumerate(item.tail) if row in _seats(view, pool)]
+        seats = [(place, row) for place, row in enumerate(item.tail) if row in view.span(pool)]
+        owner = {row: request for request, rows in pool.holders().items() for row in rows} if seats else {}
         # One a buffer, and rather one that somebody owns: the others are there for the same reason.
         for place, row in sorted(seats, key=lambda seat: seat[1] not in owner)[:1]:
             rule, whose = ("padding-aliases", f"which {owner[row]} owns") if row in owner else (
@@ -78,14 +74,13 @@ def _absent(view: View) -> Iterator[Violation]:
     if view.before is None:
         return
     earlier = {buffer.name: buffer for buffer in view.before.buffers}
-    earlier_owners = {pool.name: pool.owners for pool in view.before.pools}
+    kept = {pool.name: _kept(view, pool) for pool in view.now.pools}
     for buffer in view.now.buffers:
-        pool, old = view.pool(buffer.space), earlier.get(buffer.name)
-        if pool is None or old is None or not buffer.owned or len(old.digests) != len(buffer.digests):
-            continue
-        for request, row in pool.owners.items():
-            kept = earlier_owners.get(pool.name, {}).get(request) == row and request not in view.now.batch
-            if kept and _differs(old, buffer, row):
+        old = earlier.get(buffer.name)
+        if old is None or old is buffer or len(old.digests) != len(buffer.digests):
+            continue  # most buffers are the very record of the last snapshot
+        for request, row in kept.get(buffer.space, ()):
+            if row < len(buffer.digests) and old.digests[row] != buffer.digests[row]:
                 yield view.broken(
                     "I-SCRATCH", "absent-changed",
                     f"row {row} of {buffer.name} belongs to {request}, which was not in the batch, and changed",
@@ -93,5 +88,14 @@ def _absent(view: View) -> Iterator[Violation]:
                 )  # fmt: skip
 
 
-def _differs(old: Buffer, new: Buffer, row: int) -> bool:
-    return row < len(new.digests) and old.digests[row] != new.digests[row]
+def _kept(view: View, pool: Pool) -> list[tuple[str, int]]:
+    """Return the rows of requests that had no part in this operation and hold them since before it."""
+    before = view.before_pool(pool.name)
+    held = before.holders() if before else {}
+    return [
+        (request, row)
+        for request, rows in pool.holders().items()
+        if request not in view.now.batch
+        for row in rows
+        if row in held.get(request, ())
+    ]

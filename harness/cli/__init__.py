@@ -22,6 +22,7 @@ BISECT_CODES = {2: 128, 3: 125, 4: 125}
 _COMMANDS: dict[str, str] = {
     "bisect": "harness.cli.bisect:bisect",
     "bugs": "harness.cli.repro:bugs",
+    "devices": "harness.cli.devices:devices",
     "lists": "harness.cli.lists:lists",
     "replay": "harness.cli.replay:replay",
     "matrix": "harness.cli.matrix:matrix",

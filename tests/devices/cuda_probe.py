@@ -1,7 +1,7 @@
 """What CUDA itself shows in this process, through the driver alone: `cuda_probe.py [MIB]`.
 
-Prints the uuids of the visible devices, one line. With MIB it first allocates that much on the first one, and keeps
-it until its standard input ends.
+Prints the uuids of the visible devices, one line. With MIB it first allocates that much on the first one, and
+keeps it until its standard input ends.
 """
 
 from __future__ import annotations

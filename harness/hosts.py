@@ -19,13 +19,17 @@ from harness.codec import decode, dumps
 from harness.protocol import Description, End, Layout, Reply, Request, with_changes
 from harness.trace import Outcome, Snapshot, Trace, Violation
 
-__all__ = ["Host", "InlineHost", "Job", "leased_devices"]
+__all__ = ["Host", "InlineHost", "Job", "interpreter_of", "leased_devices"]
 
 _START_LIMIT = 120.0  # seconds for the interpreter and torch, on top of the first operation's own limit
 # The host runs this very package, whatever folder named `harness` the current directory may hold; a target of
 # the user's own may be there.
+# Of what lies beside this package nothing is shown to the host: it may be another interpreter with other packages.
 _BOOT = (
-    "import os, runpy, sys; sys.path[0] = sys.argv.pop(1); sys.path.append(os.getcwd()); "
+    "import importlib.util as i, os, runpy, sys; sys.path[0:1] = []; sys.path.append(os.getcwd()); "
+    "root = sys.argv.pop(1); "
+    "spec = i.spec_from_file_location('harness', root + '/__init__.py', submodule_search_locations=[root]); "
+    "sys.modules['harness'] = i.module_from_spec(spec); spec.loader.exec_module(sys.modules['harness']); "
     "runpy.run_module('harness.host', run_name='__main__', alter_sys=True)"
 )
 _LOG_TAIL = 4000  # characters of a dead host's output that go into the trace
@@ -112,6 +116,12 @@ def _cause(status: int | None) -> str:
     return f"the host process left with status {status}"
 
 
+def interpreter_of(source: str) -> str:
+    """Return the Python for a host of `source`: a fetched engine's own, this one for everything else."""
+    own = Path(source.partition("?")[0]) / "env" / "bin" / "python"
+    return str(own) if source and own.is_file() else sys.executable
+
+
 def leased_devices() -> str | None:
     """Return the devices that a host would see which is started now; None where nothing hides any."""
     return os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -132,10 +142,10 @@ class InlineHost:
 class Host:
     """A host process, its channel and its deadline. `dead` says that it can take no further job.
 
-    `devices` are those that it was started under.
+    `devices` are those that it was started under; a fetched engine's `source` has an interpreter of its own.
     """
 
-    def __init__(self, mode: str) -> None:
+    def __init__(self, mode: str, source: str = "") -> None:
         self.mode = mode
         self.job: Job | None = None
         self.deadline = 0.0
@@ -148,8 +158,8 @@ class Host:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
         self.socket, theirs = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
-        root = str(Path(__file__).parents[1])
-        command = [sys.executable, "-c", _BOOT, root, str(theirs.fileno()), str(lifeline), mode, str(os.getpid())]
+        root, python = str(Path(__file__).parent), interpreter_of(source)
+        command = [python, "-c", _BOOT, root, str(theirs.fileno()), str(lifeline), mode, str(os.getpid())]
         self._process = subprocess.Popen(  # noqa: S603  # our own module, no shell
             command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
             pass_fds=(theirs.fileno(), lifeline), start_new_session=True,

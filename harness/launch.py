@@ -99,7 +99,7 @@ class Launcher:
         if any(host.devices != leased_devices() for host in self._hosts):
             self.end_hosts()
         while self.isolation != "none" and len(self._hosts) < self._jobs:
-            self._hosts.append(Host(self.isolation))
+            self._hosts.append(Host(self.isolation, self.source))
 
     def describe(self) -> Description:
         """Ask the target what it is and can do."""
@@ -206,7 +206,7 @@ class Launcher:
             if waiting and not host.job:
                 if host.dead:
                     host.close()
-                    self._hosts[index] = host = Host(self.isolation)
+                    self._hosts[index] = host = Host(self.isolation, self.source)
                 host.begin(waiting.pop())
 
 

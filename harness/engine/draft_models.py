@@ -8,12 +8,14 @@ d head width.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own name for it
 
 from harness.engine.layers import Layer, Normalize, Rope, attend, attention_bias, joined
+from harness.engine.sampling import pick_greedily
 from harness.engine.shape import ModelShape
 from harness.engine.target_model import TargetModel
 from harness.engine.weights import Weights
@@ -21,6 +23,8 @@ from harness.engine.weights import Weights
 __all__ = ["DFlashModel", "DSparkModel", "DraftModel", "Proposal"]
 
 Tensor = torch.Tensor
+# (logits [B,V] of a place, or [B,n,V] of several; the first place) -> tokens [B] or [B,n]
+Pick = Callable[[Tensor, int], Tensor]
 
 
 class Proposal(NamedTuple):
@@ -93,7 +97,9 @@ class DraftModel:
         """Return [B,K,V] of hidden states [B,K,H], by the target's head."""
         return torch.mm(hidden.reshape(-1, hidden.shape[-1]), self._head).view(*hidden.shape[:2], -1)
 
-    def propose(self, anchor: Tensor, position: Tensor, context: Tensor, hidden_context: Tensor) -> Proposal:
+    def propose(
+        self, anchor: Tensor, position: Tensor, context: Tensor, hidden_context: Tensor, pick: Pick = pick_greedily
+    ) -> Proposal:
         """Draft `draft_len` tokens after `anchor` [B], which stands at `position` [B]."""
         raise NotImplementedError
 
@@ -110,9 +116,11 @@ class DFlashModel(DraftModel):
         """Return [B,K,V], all positions at once, each from its own row."""
         return self._logits(self.block(anchor, position, context, hidden_context)[:, 1:])
 
-    def propose(self, anchor: Tensor, position: Tensor, context: Tensor, hidden_context: Tensor) -> Proposal:
-        """Draft the likeliest token of each position."""
-        return Proposal(self.logits(anchor, position, context, hidden_context).argmax(-1), None)
+    def propose(
+        self, anchor: Tensor, position: Tensor, context: Tensor, hidden_context: Tensor, pick: Pick = pick_greedily
+    ) -> Proposal:
+        """Draft the likeliest token of each position, or what `pick` takes."""
+        return Proposal(pick(self.logits(anchor, position, context, hidden_context), 0), None)
 
 
 class DSparkModel(DraftModel):
@@ -131,14 +139,16 @@ class DSparkModel(DraftModel):
         self._w2 = weights["draft.markov_w2"].t().contiguous()
         self._confidence = weights["draft.confidence"].t().contiguous()
 
-    def propose(self, anchor: Tensor, position: Tensor, context: Tensor, hidden_context: Tensor) -> Proposal:
+    def propose(
+        self, anchor: Tensor, position: Tensor, context: Tensor, hidden_context: Tensor, pick: Pick = pick_greedily
+    ) -> Proposal:
         """Draft token by token along the chain; the block itself is computed once."""
         hidden = self.block(anchor, position, context, hidden_context)
         base = self._logits(hidden)
         previous, drafts, features = anchor, [], []
         for index in range(self.draft_len):
             embedded = F.embedding(previous, self._w1)
-            previous = torch.addmm(base[:, index], embedded, self._w2).argmax(-1)
+            previous = pick(torch.addmm(base[:, index], embedded, self._w2), index)
             drafts.append(previous)
             features.append(embedded)
         seen = torch.cat([hidden, torch.stack(features, 1)], -1).view(-1, self._confidence.shape[0])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import torch
 
-from harness.engine.metadata import SpecMetadata, graph_copy
+from harness.engine import context, decisions, metadata, pages, recurrent, sampling, scheduler
+from harness.engine.metadata import SpecMetadata
+from harness.engine.pages import PagePool
+from harness.engine.requests import Left, Request
 from harness.engine.slots import SlotPool
+from harness.scenario import Config
 
 __all__ = ["Parts", "Revise"]
 
@@ -17,109 +21,78 @@ Tensor = torch.Tensor
 Revise = Callable[[str, int, list[int]], list[int]]
 
 
-def pool_capacity(metadata: SpecMetadata) -> int:
-    """Rows of the worker's pools: one for each seat, whatever batch happens to draft first."""
-    return metadata.num_seq_slots
-
-
-def padding_row(pool: SlotPool) -> int:
-    """The row that padding reads and writes: the dummy, which nobody can own."""
-    return pool.dummy
-
-
-def write_rows(tensor: Tensor, live: Sequence[int | list[int]], padded: int, sentinel: int) -> None:
-    """Fill rows 0..padded of a graph input: the live ones, then the sentinel in every row of padding."""
-    columns = tensor.shape[1:]
-    tail: int | list[int] = [sentinel] * columns[0] if columns else sentinel
-    rows = [*live, *[tail] * (padded - len(live))]
-    tensor[:padded].copy_(torch.tensor(rows, dtype=tensor.dtype))
-
-
-def accept_greedily(tokens: Tensor, chosen: Tensor) -> Tensor:
-    """Return int64 [B], 1..K+1: the accepted drafts and the target's own next token.
-
-    tokens [B,K+1] are anchor and drafts, chosen [B,K+1] the target's greedy choice after each of them.
-    """
-    agrees = chosen[:, :-1] == tokens[:, 1:]
-    return agrees.cumprod(1).sum(1) + 1
-
-
-def keep_drafts(request: str, position: int, drafts: list[int]) -> list[int]:  # noqa: ARG001  # the signature of Revise
-    """Verify what the worker drafted."""
-    return drafts
-
-
-def claim_row(pool: SlotPool, request: str, position: int) -> tuple[int, bool]:  # noqa: ARG001  # a bug looked at it
-    """Give `request`, whose context begins to be seen at `position`, a row, to be emptied if True."""
-    return pool.acquire(request), True
-
-
-def give_back(pool: SlotPool, request: str) -> None:
-    """Take the row of a request that ended back, at once. It has none if it never was in a batch."""
-    if pool.row(request) is not None:
-        pool.release(request)
-
-
-def row_without_slot(pool: SlotPool) -> int | None:  # noqa: ARG001  # where a bug sent such rows
-    """The row of a request in the batch that owns none: None, it is given one now."""
-    return None
-
-
-def let_go(pool: SlotPool, batch: Sequence[str]) -> Sequence[str]:  # noqa: ARG001  # a bug looked at both
-    """Requests that lose their row because of this batch: none, one that is absent from it keeps its own."""
-    return ()
-
-
-def handed_over(position: int) -> tuple[int, int]:
-    """Length and first seen position of a context of `position` tokens that was computed elsewhere."""
-    return position, position
-
-
-def empty_dummy(lengths: Tensor, dummy: int) -> None:
-    """Set the dummy row's length to 0 before a step: padding appends to it in every one."""
-    lengths[dummy : dummy + 1].zero_()
-
-
-def warmup_requests(rows: int) -> tuple[str, ...]:  # noqa: ARG001  # a bug made one a row
-    """Requests that a warm-up of `rows` rows brings along: none, its rows are padding."""
-    return ()
-
-
-def prepares_at_once(first: bool) -> bool:  # noqa: ARG001  # where a bug said no
-    """Whether a worker maps rows to slots before a forward; `first` is the one that allocates its pools."""
-    return True
-
-
-def unmapped_row(pool: SlotPool) -> int:
-    """What the map of batch rows holds before any batch was mapped."""
-    return pool.dummy
-
-
-def survives_rebind() -> bool:
-    """Whether requests keep their slots, and what is in them, when the cache's memory is replaced."""
-    return True
-
-
 @dataclass(frozen=True)
 class Parts:
-    """Every decision that a known bug got wrong, one function each.
+    """Every decision that a known bug got wrong, one function each; what each decides is in its docstring.
 
     revise  the last word on the drafts of a request, for drafters that are not a model (tests).
     """
 
-    pool_capacity: Callable[[SpecMetadata], int] = pool_capacity
-    graph_copy: Callable[[SpecMetadata, int], SpecMetadata] = graph_copy
-    padding_row: Callable[[SlotPool], int] = padding_row
-    write_rows: Callable[[Tensor, Sequence[int | list[int]], int, int], None] = write_rows
-    accept: Callable[[Tensor, Tensor], Tensor] = accept_greedily
-    revise: Revise = keep_drafts
-    claim_row: Callable[[SlotPool, str, int], tuple[int, bool]] = claim_row
-    give_back: Callable[[SlotPool, str], None] = give_back
-    row_without_slot: Callable[[SlotPool], int | None] = row_without_slot
-    let_go: Callable[[SlotPool, Sequence[str]], Sequence[str]] = let_go
-    handed_over: Callable[[int], tuple[int, int]] = handed_over
-    empty_dummy: Callable[[Tensor, int], None] = empty_dummy
-    warmup_requests: Callable[[int], tuple[str, ...]] = warmup_requests
-    prepares_at_once: Callable[[bool], bool] = prepares_at_once
-    unmapped_row: Callable[[SlotPool], int] = unmapped_row
-    survives_rebind: Callable[[], bool] = survives_rebind
+    # how large
+    pool_capacity: Callable[[SpecMetadata], int] = decisions.pool_capacity
+    seat_capacity: Callable[[SpecMetadata], int] = decisions.seat_capacity
+    page_capacity: Callable[[Config], int] = pages.page_capacity
+    map_capacity: Callable[[SpecMetadata, SlotPool], int] = decisions.map_capacity
+    # what a forward is told
+    graph_copy: Callable[[SpecMetadata, int], SpecMetadata] = metadata.graph_copy
+    refresh: Callable[[SpecMetadata, SpecMetadata], None] = metadata.refresh
+    write_rows: Callable[[Tensor, Sequence[int | list[int]], int, int], None] = decisions.write_rows
+    padding_row: Callable[[SlotPool], int] = decisions.padding_row
+    padding_seat: Callable[[SlotPool], int] = decisions.padding_seat
+    unmapped_row: Callable[[SlotPool], int] = decisions.unmapped_row
+    prepares_at_once: Callable[[bool], bool] = decisions.prepares_at_once
+    warmup_requests: Callable[[int], tuple[str, ...]] = decisions.warmup_requests
+    idle_requests: Callable[[], tuple[str, ...]] = decisions.idle_requests
+    idle_rows: Callable[[], int] = decisions.idle_rows
+    # who gets which row, and until when
+    claim_row: Callable[[SlotPool, str, int], tuple[int, bool]] = decisions.claim_row
+    known_slot: Callable[[SlotPool, str], int | None] = decisions.known_slot
+    row_without_slot: Callable[[SlotPool], int | None] = decisions.row_without_slot
+    slots_of: Callable[[Tensor, int], Tensor] = decisions.slots_of
+    let_go: Callable[[SlotPool, Sequence[str]], Sequence[str]] = decisions.let_go
+    give_back: Callable[[SlotPool, str], None] = decisions.give_back
+    gives_back: Callable[[str, str], bool] = decisions.gives_back
+    retires: Callable[[bool, bool], bool] = decisions.retires
+    resets_state: Callable[[], bool] = decisions.resets_state
+    # pages
+    null_page: Callable[[PagePool], int] = pages.null_page
+    pages_needed: Callable[[int, int], int] = pages.pages_needed
+    more_pages: Callable[[PagePool, str, int], list[int]] = decisions.more_pages
+    locate: Callable[[Tensor, int], tuple[Tensor, Tensor]] = context.locate
+    clears_table: Callable[[], bool] = decisions.clears_table
+    # positions, chunks and what was rejected
+    after_prefix: Callable[[int], tuple[int, int]] = decisions.after_prefix
+    handed_over: Callable[[int], tuple[int, int]] = decisions.handed_over
+    chunk_span: Callable[[int, int], tuple[int, int]] = decisions.chunk_span
+    restarts_context: Callable[[int, int], bool] = decisions.restarts_context
+    stores_context: Callable[[int, int], bool] = decisions.stores_context
+    follows: Callable[[], bool] = decisions.follows
+    advance: Callable[[Tensor, Tensor], Tensor] = decisions.advance
+    empty_dummy: Callable[[Tensor, int], None] = decisions.empty_dummy
+    ring_rows: Callable[[Tensor, Tensor, Tensor], Tensor] = decisions.ring_rows
+    roll_back: Callable[[Tensor, Tensor], Tensor] = recurrent.roll_back
+    row_offsets: Callable[[Tensor, int], Tensor] = recurrent.row_offsets
+    resume_span: Callable[[Request], tuple[int, int]] = decisions.resume_span
+    left_after_resume: Callable[[Left, int], Left] = decisions.left_after_resume
+    # drafts and results
+    accept: Callable[[Tensor, Tensor], Tensor] = decisions.accept_greedily
+    revise: Revise = decisions.keep_drafts
+    placeholders: Callable[[int, bool], list[int]] = decisions.placeholders
+    relay_key: Callable[[int, int], int] = decisions.relay_key
+    result_row: Callable[[int, int], int] = decisions.result_row
+    applies: Callable[[Left, int], bool] = decisions.applies
+    # sampling
+    seed_of: Callable[[str, int], int] = decisions.seed_of
+    temperature_of: Callable[[str, int], float] = decisions.temperature_of
+    sampling_rows: Callable[[Tensor], Tensor] = decisions.sampling_rows
+    uniform: sampling.Uniform = sampling.uniform
+    accept_sampled: sampling.Accept = sampling.accept_sampled
+    residual: sampling.Residual = sampling.residual
+    # budgets and graphs
+    admission_load: Callable[[int, int], int] = scheduler.admission_load
+    tokens_reserved: Callable[[int, int], int] = scheduler.tokens_reserved
+    verify_lengths: Callable[[Sequence[Sequence[float]], int], list[int]] = scheduler.verify_lengths
+    fitting_bucket: Callable[[Collection[int], int], int | None] = scheduler.fitting_bucket
+    graph_key: Callable[[int, int], tuple[int, int]] = decisions.graph_key
+    voids_graphs: Callable[[], bool] = decisions.voids_graphs
+    survives_rebind: Callable[[], bool] = decisions.survives_rebind

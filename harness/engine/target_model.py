@@ -1,10 +1,11 @@
-"""The target: a small decoder-only model with one row of keys and values a seat."""
+"""The target: a small decoder-only model with keys and values a seat, in one row or in pages."""
 
 from __future__ import annotations
 
 import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own name for it
 
+from harness.engine.context import DenseContext, PagedContext
 from harness.engine.layers import Layer, Normalize, Rope, attend, attention_bias, joined
 from harness.engine.shape import ModelShape
 from harness.engine.weights import Weights
@@ -19,6 +20,8 @@ class TargetModel:
 
     The cache is [layers, rows, length, 2, n, d]: its row dimension is the second one. Rows of rejected
     drafts need no undoing: the next step writes the same positions before anything reads them.
+
+    gate  in 0..1, of each channel of a recurrent state beside them (`RecurrentState`).
     """
 
     def __init__(self, shape: ModelShape, weights: Weights, rope: Rope, length: int) -> None:
@@ -32,9 +35,10 @@ class TargetModel:
         self._norm = Normalize(shape.hidden, shape.norm_eps, self._embed)
         self._head = joined(self._norm, weights["target.norm"], weights["target.lm_head"])
         self.draft_head = weights["target.lm_head"]
+        self.gate = weights["target.gate"].sigmoid().view(-1)
 
     def new_cache(self, rows: int, length: int) -> Tensor:
-        """Return an empty cache of `length` positions for `rows` seats."""
+        """Return an empty cache of `length` positions a row, for that many seats or pages."""
         s = self.shape
         return self._embed.new_zeros(s.target_layers, rows, length, 2, s.kv_heads, s.head_dim)
 
@@ -42,23 +46,32 @@ class TargetModel:
         """Return [*tokens, H]; the draft models share this table."""
         return F.embedding(tokens, self._embed)
 
-    def forward(self, tokens: Tensor, positions: Tensor, seats: Tensor, cache: Tensor) -> tuple[Tensor, Tensor]:
-        """Consume tokens [B,T] at positions [B,T]; write the cache rows `seats` [B].
+    def forward(
+        self,
+        tokens: Tensor,
+        positions: Tensor,
+        seats: Tensor,
+        context: DenseContext | PagedContext,
+        beside: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Consume tokens [B,T] at positions [B,T]; write the context of `seats` [B].
 
-        Returns the greedy choice after each token [B,T] and captured states [B*T,taps*H], the taps' layer
-        outputs side by side.
+        beside [B,T,H] is added to the embeddings: a recurrent state after each token. Returns logits [B,T,V]
+        and captured states [B*T,taps*H], the taps' layer outputs side by side.
         """
         rope = self._rope.at(positions)
-        bias = attention_bias(self._columns[: cache.shape[2]] > positions[:, :, None], self._zero)
+        bias = attention_bias(self._columns[: context.length] > positions[:, :, None], self._zero)
         x = self.embed(tokens.reshape(-1))
+        if beside is not None:
+            x = x + beside.view(x.shape)
+        written, read = context.at(seats, positions)
         states = []
         for index, layer in enumerate(self._layers):
             q, k, v = layer.project(x, self._rope, rope)
-            rows = cache[index]
-            rows.index_put_((seats[:, None], positions), torch.stack([k, v], 2))
-            k_all, v_all = rows[seats].unbind(2)
+            rows = context.cache[index]
+            rows.index_put_(written, torch.stack([k, v], 2))
+            k_all, v_all = context.read(rows, read).unbind(2)
             x = layer.finish(x, attend(q, k_all, v_all, bias))
             if index in self.shape.taps:
                 states.append(x)
-        choice = torch.mm(self._norm(x), self._head).argmax(-1)
-        return choice.view(tokens.shape), torch.cat(states, -1)
+        return torch.mm(self._norm(x), self._head).view(*tokens.shape, -1), torch.cat(states, -1)

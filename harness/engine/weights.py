@@ -12,7 +12,7 @@ import torch
 
 from harness.engine.shape import ModelShape
 
-__all__ = ["Weights", "hashed_ids", "make_weights"]
+__all__ = ["Weights", "hashed_ids", "hashed_number", "make_weights", "shift_xor", "signed"]
 
 Weights = dict[str, torch.Tensor]
 
@@ -20,22 +20,24 @@ _GOLDEN = 0x9E3779B97F4A7C15
 _MIX_1, _MIX_2 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
-def _signed(value: int) -> int:
+def signed(value: int) -> int:
+    """Return the signed 64-bit integer with the bits of `value`."""
     value &= (1 << 64) - 1
     return value - (1 << 64) if value >> 63 else value
 
 
-def _shift_xor(x: torch.Tensor, bits: int) -> torch.Tensor:
+def shift_xor(x: torch.Tensor, bits: int) -> torch.Tensor:
+    """Return x ^ (x >> bits) of int64 x, shifted as if it had no sign."""
     # >> is arithmetic on int64: mask the copied sign bits away.
     return x ^ ((x >> bits) & ((1 << (64 - bits)) - 1))
 
 
 def _hash(count: int, stream: int) -> torch.Tensor:
     """Return int64 [count]: SplitMix64 of counters 1..count in the given stream."""
-    x = torch.arange(1, count + 1, dtype=torch.int64) * _signed(_GOLDEN) + _signed(stream * _MIX_2 + _MIX_1)
-    x = _shift_xor(x, 30) * _signed(_MIX_1)
-    x = _shift_xor(x, 27) * _signed(_MIX_2)
-    return _shift_xor(x, 31)
+    x = torch.arange(1, count + 1, dtype=torch.int64) * signed(_GOLDEN) + signed(stream * _MIX_2 + _MIX_1)
+    x = shift_xor(x, 30) * signed(_MIX_1)
+    x = shift_xor(x, 27) * signed(_MIX_2)
+    return shift_xor(x, 31)
 
 
 def _mix(value: int) -> int:
@@ -46,10 +48,16 @@ def _mix(value: int) -> int:
 
 def hashed_ids(name: str, count: int, below: int, seed: int) -> list[int]:
     """Return `count` token ids below `below`, a function of `name` and `seed` alone (a request's prompt)."""
+    state = hashed_number(name, seed)
+    return [_mix(state + index * _GOLDEN & ((1 << 64) - 1)) % below for index in range(1, count + 1)]
+
+
+def hashed_number(name: str, seed: int) -> int:
+    """Return 64 bits without a sign, a function of `name` and `seed` alone."""
     state = seed
     for byte in name.encode():
         state = _mix(state * 257 + byte + 1)
-    return [_mix(state + index * _GOLDEN & ((1 << 64) - 1)) % below for index in range(1, count + 1)]
+    return state
 
 
 def make_weights(shape: ModelShape, worker: str, seed: int, dtype: torch.dtype, device: str) -> Weights:
@@ -102,4 +110,4 @@ def _matrix_sizes(shape: ModelShape, worker: str) -> dict[str, tuple[int, int]]:
             "draft.markov_w2": (shape.vocab, rank),
             "draft.confidence": (1, h + rank),
         }
-    return table
+    return table | {"target.gate": (1, h)}  # the last one: the others are what they are without it

@@ -12,6 +12,7 @@ import torch
 from harness.engine.draft_models import DFlashModel, DraftModel, DSparkModel, Proposal
 from harness.engine.metadata import SpecMetadata
 from harness.engine.parts import Parts
+from harness.engine.sampling import DraftPick, Rows
 from harness.engine.slots import SlotPool
 
 __all__ = ["DFlashWorker", "DSparkWorker", "SpecWorker", "make_worker"]
@@ -28,6 +29,7 @@ class SpecWorker:
     ctx_start      int64 [capacity+1]: the first of them whose state this worker saw, 0 unless the context
                    began elsewhere. Drafts attend to tokens from here on.
     context        the slot's keys and values, [capacity+1, L, columns, 2, n, d].
+    draft_probs    under sampling, the distributions that the slot's drafts were drawn from, [capacity+1, K, V].
 
     A token at position p stands in column p modulo `period`.
     """
@@ -35,7 +37,7 @@ class SpecWorker:
     columns: int
     period: int
 
-    def __init__(self, model: DraftModel, parts: Parts, like: Tensor) -> None:
+    def __init__(self, model: DraftModel, parts: Parts, like: Tensor, sampling: bool = False) -> None:
         self.model = model
         self.pool: SlotPool | None = None
         self.batch_to_slot: Tensor
@@ -44,17 +46,19 @@ class SpecWorker:
         self.context: Tensor
         self._parts = parts
         self._like = like
+        self._sampling = sampling
         self._offsets = torch.arange(model.draft_len + 1, device=like.device)
+        self._claimed: dict[str, int] = {}  # where prefills go: also what a refused request was sent to
         self._next_columns = torch.arange(1, self.columns + 1, device=like.device)
 
     def ensure(self, metadata: SpecMetadata) -> SlotPool:
         """Allocate the pools if this is the first draft; return the slot pool."""
         if self.pool is None:
-            self._allocate(SlotPool("slots", self._parts.pool_capacity(metadata)))
+            self._allocate(SlotPool("slots", self._parts.pool_capacity(metadata)), metadata)
         assert self.pool is not None
         return self.pool
 
-    def _allocate(self, pool: SlotPool) -> None:
+    def _allocate(self, pool: SlotPool, metadata: SpecMetadata) -> None:
         shape = self.model.shape
         row = (shape.draft_layers, self.columns, 2, shape.kv_heads, shape.head_dim)
         self.pool = pool
@@ -62,7 +66,10 @@ class SpecWorker:
         self.ctx_len = self._like.new_zeros(pool.rows, dtype=torch.int64)
         self.ctx_start = torch.zeros_like(self.ctx_len)
         unmapped = self._parts.unmapped_row(pool)
-        self.batch_to_slot = self._like.new_full((pool.capacity,), unmapped, dtype=torch.int64)
+        entries = self._parts.map_capacity(metadata, pool)
+        self.batch_to_slot = self._like.new_full((entries,), unmapped, dtype=torch.int64)
+        if self._sampling:
+            self.draft_probs = self._like.new_zeros(pool.rows, self.model.draft_len, shape.vocab)
 
     def rebind(self) -> bool:
         """Move everything to other memory. Returns whether it did; if not, the next draft allocates anew."""
@@ -73,17 +80,43 @@ class SpecWorker:
             setattr(self, name, tensor.clone())
         return True
 
-    def admit(self, request: str, position: int) -> int:
+    def admit(self, request: str, position: int) -> None:
         """Give `request` a slot for a prefill that starts at `position`. Old keys and values stay, but hidden."""
         assert self.pool is not None
         slot, fresh = self._parts.claim_row(self.pool, request, position)
+        self._claimed[request] = slot
         if fresh:
-            self._begin(slot, position, position)
-        return slot
+            self._begin(slot, *self._parts.after_prefix(position))
 
-    def release(self, request: str) -> None:
-        """Give the slot of a request that ended back, if it ever had one."""
-        if self.pool is not None:
+    def restart(self, request: str, position: int) -> None:
+        """Begin the context of `request` at `position` once more."""
+        self._begin(self._claimed[request], *self._parts.after_prefix(position))
+
+    def slot(self, request: str) -> int | None:
+        """Return where prefills of `request` go: the row that it was given, or what it was sent to instead."""
+        return self._claimed.get(request)
+
+    def kept(self, request: str) -> Tensor | None:
+        """Return a copy of what the drafts of `request` were drawn from, [K,V]; None without sampling."""
+        return self.draft_probs[self._row_of(request)].clone() if self._sampling else None
+
+    def put_back(self, request: str, drafted: Tensor) -> None:
+        """Make [K,V] what the drafts of `request` were drawn from, in the slot that it has now."""
+        self.draft_probs[self._row_of(request)] = drafted
+
+    def _row_of(self, request: str) -> int:
+        row = None if self.pool is None else self._parts.known_slot(self.pool, request)
+        assert row is not None, f"{request!r} has no slot"
+        return row
+
+    def release(self, request: str, way: str, *, late: bool) -> None:
+        """Take the slot of a request that leaves back, if it ever had one; late: handed out after a batch."""
+        self._claimed.pop(request, None)
+        if self.pool is None or not self._parts.gives_back(way, self.pool.name):
+            return
+        if late:
+            self.pool.retire(request)
+        else:
             self._parts.give_back(self.pool, request)
 
     def _begin(self, slot: int, length: int, start: int) -> None:
@@ -91,18 +124,21 @@ class SpecWorker:
         self.ctx_start[slot : slot + 1].fill_(start)
 
     def prepare(self, batch: Sequence[tuple[str, int]], padded: int) -> None:
-        """Map batch rows, (request, position) each, to slots; a request met for the first time gets one here."""
+        """Map batch rows, (request, position) each, to slots; a request met for the first time gets one here.
+
+        What was retired is free from here on: the step that it was kept for is over.
+        """
         pool = self.pool
         assert pool is not None
-        pool.reclaim()
         for request in self._parts.let_go(pool, [request for request, _ in batch]):
             pool.release(request)
         live = [self._row(pool, request, position) for request, position in batch]
         self._parts.write_rows(self.batch_to_slot, live, padded, self._parts.padding_row(pool))
         self._parts.empty_dummy(self.ctx_len, pool.dummy)
+        pool.reclaim()
 
     def _row(self, pool: SlotPool, request: str, position: int) -> int:
-        row = pool.row(request)
+        row = self._parts.known_slot(pool, request)
         if row is None:
             row = self._parts.row_without_slot(pool)
         if row is None:
@@ -125,26 +161,38 @@ class SpecWorker:
         states [B*T,taps*H] are the target's at the anchor and the T-1 verified drafts; the first `count` [B]
         of a row's T are committed.
         """
-        slots = self.batch_to_slot[: count.shape[0]]
+        slots = self._parts.slots_of(self.batch_to_slot, count.shape[0])
         start = self.ctx_len[slots]
-        self._append(slots, states, start, count, self._offsets[: states.shape[0] // count.shape[0]])
-        return slots, start + count
+        end = self._append(slots, states, start, count, self._offsets[: states.shape[0] // count.shape[0]])
+        return slots, end
 
-    def draft(self, states: Tensor, chosen: Tensor, count: Tensor) -> Proposal:
-        """Append what a verification committed, then draft from the new anchor.
+    def draft(self, states: Tensor, chosen: Tensor, count: Tensor, sampled: Rows | None = None) -> Proposal:
+        """Append what a verification committed, then draft from the new anchor, greedily or as `sampled` says.
 
         chosen [B,T] is the target's choice after each verified token. The last committed token is the new
         anchor: its state arrives one step later.
         """
         slots, end = self.follow(states, count)
         anchor = chosen.gather(1, count[:, None] - 1).squeeze(1)
-        return self.model.propose(anchor, end, self.context[slots], self._hidden(slots, end))
+        seen = self.context[slots], self._hidden(slots, end)
+        if sampled is None:
+            return self.model.propose(anchor, end, *seen)
+        pick = DraftPick(sampled, end)
+        proposal = self.model.propose(anchor, end, *seen, pick)
+        self.draft_probs.index_put_((slots,), pick.distributions)
+        return proposal
 
-    def _append(self, slots: Tensor, states: Tensor, start: Tensor, count: Tensor, offsets: Tensor) -> None:
+    def drafted(self, rows: int) -> Tensor:
+        """Return [rows,K,V]: the distributions that the drafts of the batch's rows were drawn from."""
+        return self.draft_probs[self._parts.slots_of(self.batch_to_slot, rows)]
+
+    def _append(self, slots: Tensor, states: Tensor, start: Tensor, count: Tensor, offsets: Tensor) -> Tensor:
         positions = start[:, None] + offsets
         rows = self.model.context_rows(states, positions)
         self._write(slots[:, None], positions, rows, offsets < count[:, None])
-        self.ctx_len.index_put_((slots,), start + count)
+        end = self._parts.advance(start, count)
+        self.ctx_len.index_put_((slots,), end)
+        return end
 
     def _write(self, slots: Tensor, positions: Tensor, rows: Tensor, valid: Tensor) -> None:
         raise NotImplementedError
@@ -172,9 +220,11 @@ class DFlashWorker(SpecWorker):
 
     period = 1 << 40  # no position comes round again
 
-    def __init__(self, model: DFlashModel, parts: Parts, like: Tensor, max_seq_len: int) -> None:
+    def __init__(
+        self, model: DFlashModel, parts: Parts, like: Tensor, max_seq_len: int, sampling: bool = False
+    ) -> None:
         self.columns = max_seq_len + model.draft_len + 1
-        super().__init__(model, parts, like)
+        super().__init__(model, parts, like, sampling)
 
     def _write(self, slots: Tensor, positions: Tensor, rows: Tensor, valid: Tensor) -> None:
         # Rejected rows are written too: they lie behind the length, and the next append covers them.
@@ -188,9 +238,9 @@ class DFlashWorker(SpecWorker):
 class DSparkWorker(SpecWorker):
     """A rolling window of the newest W tokens."""
 
-    def __init__(self, model: DSparkModel, parts: Parts, like: Tensor) -> None:
+    def __init__(self, model: DSparkModel, parts: Parts, like: Tensor, sampling: bool = False) -> None:
         self.columns = self.period = model.shape.window
-        super().__init__(model, parts, like)
+        super().__init__(model, parts, like, sampling)
         if model.draft_len >= self.columns:
             # A step could write one column twice.
             raise ValueError(f"draft_len {model.draft_len} must be below the window, {self.columns}")
@@ -199,16 +249,15 @@ class DSparkWorker(SpecWorker):
         # A rejected row's column still holds an older token of the window: put that back.
         ring = self.context.transpose(1, 2)
         index = (slots, positions % self.columns)
-        kept = torch.where(valid[:, :, None, None, None, None], rows, ring[index])
-        ring.index_put_(index, kept)
+        ring.index_put_(index, self._parts.ring_rows(valid[:, :, None, None, None, None], rows, ring[index]))
 
     def _attended(self, length: int, start: int) -> int:
         return min(self.columns, length - start)
 
 
-def make_worker(model: DraftModel, parts: Parts, like: Tensor, max_seq_len: int) -> SpecWorker:
+def make_worker(model: DraftModel, parts: Parts, like: Tensor, max_seq_len: int, sampling: bool) -> SpecWorker:
     """Return the worker that drives `model`."""
     if isinstance(model, DSparkModel):
-        return DSparkWorker(model, parts, like)
+        return DSparkWorker(model, parts, like, sampling)
     assert isinstance(model, DFlashModel)
-    return DFlashWorker(model, parts, like, max_seq_len)
+    return DFlashWorker(model, parts, like, max_seq_len, sampling)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import torch
 from naive_models import Naive
@@ -18,7 +19,7 @@ PROMPT = 4
 SHAPE = ModelShape(target_layers=3, taps=(0, 1), draft_layers=2, kv_heads=1)
 
 
-def config_of(worker: str, seats: int = 5, rows: int | None = None, **others: int) -> Config:
+def config_of(worker: str, seats: int = 5, rows: int | None = None, **others: Any) -> Config:
     return Config(worker, seats, rows or seats, (1, 2, 4), **others)
 
 

@@ -75,10 +75,10 @@ def test_the_cached_target_chooses_as_one_forward_over_all_tokens_does() -> None
     got, seen = [], []
     for start in range(0, 20, 4):
         positions = torch.arange(start, start + 4)[None]
-        chosen, tapped = engine.target.forward(
-            torch.tensor([tokens[start : start + 4]]), positions, torch.tensor([2]), engine.cache
+        said, tapped = engine.target.forward(
+            torch.tensor([tokens[start : start + 4]]), positions, torch.tensor([2]), engine.seating.context
         )
-        got += chosen[0].tolist()
+        got += said[0].argmax(-1).tolist()
         seen.append(tapped)
     assert got == logits.argmax(-1).tolist()
     assert_close(torch.cat(seen), states)

@@ -56,7 +56,7 @@ def test_four_seats_and_batches_of_one_give_five_rows_a_map_of_four_and_dummy_fo
 
 
 def _state(engine: Engine) -> dict[str, torch.Tensor]:
-    tensors = {"cache": engine.cache.transpose(0, 1), **engine.worker.tensors()}
+    tensors = {"cache": engine.seating.context.cache.transpose(0, 1), **engine.worker.tensors()}
     return {name: tensor.clone() for name, tensor in tensors.items() if name != "batch_to_slot"}
 
 
@@ -103,9 +103,9 @@ def test_padding_reads_and_writes_the_dummy_seat_and_slot() -> None:
     engine.capture(4)
     engine.admit("r0", 4, ())
     engine.step(None, True)
-    assert engine.inputs["seats"][:4].tolist() == [0, 5, 5, 5]
+    assert engine.forward.inputs["seats"][:4].tolist() == [0, 5, 5, 5]
     assert engine.worker.batch_to_slot[:4].tolist() == [0, 5, 5, 5]
-    assert engine.inputs["tokens"][1:4].abs().sum() == 0
+    assert engine.forward.inputs["tokens"][1:4].abs().sum() == 0
 
 
 def test_a_pool_hands_out_first_freed_rows_first_and_says_what_it_did() -> None:

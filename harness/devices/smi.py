@@ -39,8 +39,8 @@ class Smi:
 
     def _memory(self, field: str) -> dict[str, int]:
         lines = self._ask(f"--query-gpu=uuid,{field}", "--format=csv,noheader,nounits").splitlines()
-        pairs = [line.split(",") for line in lines if line.strip()]
-        # "[N/A]" is how it says that it does not know
+        pairs = [line.rpartition(",")[::2] for line in lines]
+        # "[N/A]" is how it says that it does not know; that there is no device it says in a sentence
         return {uuid.strip(): int(number) * _MIB for uuid, number in pairs if number.strip().isdigit()}
 
     def _ask(self, *arguments: str) -> str:

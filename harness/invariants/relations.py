@@ -16,6 +16,7 @@ from harness.scenario import (
     Admit,
     AdmitDisaggregated,
     Capture,
+    Config,
     DraftLen,
     Finish,
     Operation,
@@ -32,6 +33,11 @@ __all__ = ["RELATIONS", "Relation"]
 _Operations = Iterator[Operation]
 
 
+def _same_lengths(config: Config) -> bool:
+    """Whether a request verifies as many drafts in any company: under sampling its tokens depend on that."""
+    return not (config.sampling and config.verify)
+
+
 @dataclass(frozen=True)
 class Relation:
     """A scenario beside a scenario, and what the two must have in common.
@@ -39,6 +45,7 @@ class Relation:
     than    what the other run is, in words that follow "differs from".
     derive  yields the other run's operations.
     differ  what is compared at a position; probes: whether the other run is probed as the first one is.
+    exact   whether the two must be equal under a configuration, and not only in distribution.
     """
 
     name: str
@@ -46,9 +53,12 @@ class Relation:
     derive: Callable[[Scenario], _Operations]
     differ: Difference = drafts_differ
     probes: bool = True
+    exact: Callable[[Config], bool] = lambda _: True
 
     def related(self, scenario: Scenario) -> Scenario | None:
-        """Return the other scenario; None where there is nothing to vary, or no legal way to."""
+        """Return the other scenario; None where there is nothing to vary, or no legal and exact way to."""
+        if not self.exact(scenario.config):
+            return None
         other = replace(scenario, operations=tuple(self.derive(scenario)), name=self.name)
         if self.probes and other.operations in (scenario.operations, tuple(_named(scenario))):
             return None
@@ -207,15 +217,15 @@ def _batch(operation: Operation) -> tuple[str, ...]:
 RELATIONS: dict[str, Relation] = {
     relation.name: relation
     for relation in (
-        Relation("R-ALONE", "a run of it alone", _alone),
-        Relation("R-ORDER", "a run with every batch in the opposite order", _batched_backwards),
-        Relation("R-USE", "a run with every batch in two halves", _used_otherwise),
+        Relation("R-ALONE", "a run of it alone", _alone, exact=_same_lengths),
+        Relation("R-ORDER", "a run with batches in the opposite order", _batched_backwards, exact=_same_lengths),
+        Relation("R-USE", "a run with every batch in two halves", _used_otherwise, exact=_same_lengths),
         Relation("R-PADDED", "a run padded to the largest bucket", _padded),
         Relation("R-CAPTURES", "a run with buckets captured in the opposite order", _captured_backwards),
         Relation("R-EAGER", "a run without graphs", _eager),
         Relation("R-CHUNKS", "a run with prompts in other chunks", _chunked_otherwise),
         Relation("R-RESUME", "a run without preemption", _uninterrupted),
-        Relation("R-PLAIN", "a run without drafts", _undrafted, tokens_differ),
+        Relation("R-PLAIN", "a run without drafts", _undrafted, tokens_differ, exact=lambda c: not c.sampling),
         Relation("R-PROBED", "a run without canaries and poison", _same, probes=False),
     )
 }

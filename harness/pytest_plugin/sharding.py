@@ -12,27 +12,36 @@ from harness.pytest_plugin.run_header import plain_id
 from harness.results.durations import read_durations
 from harness.results.shards import parse_shard, plan_shards
 
-__all__ = ["SELECTED", "pytest_collection_modifyitems"]
+__all__ = ["SELECTED", "pytest_collection_modifyitems", "pytest_configure"]
 
 SELECTED = pytest.StashKey[list[str]]()
 """On the config of a process that has collected: the ids of all shards together."""
+
+
+_PLAN = pytest.StashKey[tuple[int, int, dict[str, float]]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the options, before a worker or a collection can stumble over them."""
+    shard = config.getoption("--shard", default=None)
+    file = config.getoption("--durations-file", default=None)
+    try:
+        durations = read_durations(Path(file)) if file else {}
+        if shard:
+            config.stash[_PLAN] = (*parse_shard(shard), durations)
+    except HarnessError as error:
+        pytest.exit(f"harness: {error}", returncode=error.exit_code)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
     """Keep one shard of what lists and options have selected, in its order; the rest is deselected."""
     yield
-    shard = config.getoption("--shard", default=None)
     names = [plain_id(item.nodeid) for item in items]
     config.stash[SELECTED] = names
-    if not shard:
+    if _PLAN not in config.stash:
         return
-    try:
-        index, count = parse_shard(shard)
-        file = config.getoption("--durations-file", default=None)
-        durations = read_durations(Path(file)) if file else {}
-    except HarnessError as error:
-        pytest.exit(f"harness: {error}", returncode=error.exit_code)
+    index, count, durations = config.stash[_PLAN]
     mine = set(plan_shards(names, durations, count)[index - 1])
     rest = [item for item, name in zip(items, names, strict=True) if name not in mine]
     items[:] = [item for item, name in zip(items, names, strict=True) if name in mine]

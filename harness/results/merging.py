@@ -53,7 +53,8 @@ def merge(logs: Sequence[Log], unlisted: Callable[[list[str]], Iterator[str]]) -
         shard="",
         machine=" ".join(sorted({log.header.machine for log in logs})),
     )
-    end = End(max(log.at_end for log in logs), int(any(r.fails for r in results)), count_words(results))
+    counts = count_words(results, _deselected_everywhere(logs))
+    end = End(max(log.at_end for log in logs), int(any(result.fails for result in results)), counts)
     plan = Plan(tuple(tests), len(tests), selection_digest(tests))
     return Merged((header, plan, *results, end), tuple(findings))
 
@@ -74,6 +75,12 @@ def _count(log: Log) -> int:
 
 def _placed(header: Header, result: Result) -> Result:
     return result if result.host else replace(result, host=header.machine)
+
+
+def _deselected_everywhere(logs: Sequence[Log]) -> int:
+    """How many tests no shard has: to each shard, those of the others are deselected too."""
+    others = ((log, log.plan.selected - len(log.plan.tests)) for log in logs if log.plan)
+    return max((log.deselected - elsewhere for log, elsewhere in others), default=0)
 
 
 def _missing(logs: Sequence[Log]) -> Iterator[str]:

@@ -23,6 +23,7 @@ def make_log(
     plan: list[str] | None = None,
     selected: list[str] | None = None,
     end: bool = True,
+    deselected: int = 0,
     **header: Any,
 ) -> str:
     """Write a log with one session and return its path. What it had to run is what it ran, unless `plan` says."""
@@ -34,5 +35,5 @@ def make_log(
     writer.write(Plan(tuple(tests), len(every), selection_digest(every)))
     for one in results:
         writer.write(one)
-    writer.end(0, {}) if end else writer.close()
+    writer.end(0, {"deselected": deselected}) if end else writer.close()
     return str(path)

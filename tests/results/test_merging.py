@@ -15,7 +15,7 @@ from logs import make_log, result
 from harness.errors import UsageError
 from harness.results.log import Log, read_log
 from harness.results.merging import Merged, merge
-from harness.results.records import Header, Result, Word
+from harness.results.records import End, Header, Result, Word
 
 ALL = ["a", "b", "c", "d"]
 
@@ -84,6 +84,13 @@ def test_a_test_that_is_lost_or_runs_twice_never_goes_unnoticed(
         expected = f"{test} has 2 results"
     findings = merge(shards(tmp_path_factory.mktemp("merge"), broken), anything).findings
     assert [finding for finding in findings if expected in finding]
+
+
+def test_tests_of_other_shards_are_not_deselected_in_the_whole_run(tmp_path: Path) -> None:
+    logs = shards(tmp_path, [["a", "c", "d"], ["b"]], deselected=8)
+    end = merge([logs[0]], anything).records[-1]
+    assert isinstance(end, End)
+    assert end.counts == {"passed": 3, "deselected": 7}  # 8 less the one that the other shard has
 
 
 def test_what_a_shard_was_to_run_and_did_not_is_named(tmp_path: Path) -> None:

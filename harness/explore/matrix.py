@@ -22,7 +22,6 @@ __all__ = ["HEALTHY", "Catch", "Judge", "Row", "caught_by_one_alone", "fill_row"
 # Runs a scenario with some faults to its end and returns all that any oracle said.
 Judge = Callable[[Scenario, tuple[str, ...]], Judgement]
 
-_PROBES = frozenset({"canary"})  # rules of what host-side probes found
 HEALTHY = ""  # the name of the row without a fault
 
 
@@ -94,26 +93,27 @@ def fill_row(row: Row, scenarios: Sequence[Scenario], judge: Judge) -> Row:
         judgement = judge(scenario, (row.fault,) if row.fault else ())
         if judgement.trace.outcome is Outcome.UNSUPPORTED:
             unsupported = unsupported or f"{scenario.name}: {judgement.trace.detail}"
+        probed = {(found.invariant, found.rule) for shot in judgement.trace.snapshots for found in shot.findings}
         for violation in judgement.violations:
-            first.setdefault(violation.invariant, _catch(violation, scenario))
+            first.setdefault(violation.invariant, _catch(violation, scenario, _oracle(violation, probed)))
     return replace(row, scenarios=len(scenarios), catches=tuple(first.values()), unsupported=unsupported)
 
 
-def _catch(violation: Violation, scenario: Scenario) -> Catch:
+def _catch(violation: Violation, scenario: Scenario, oracle: str) -> Catch:
     operations = scenario.operations
     told = str(operations[violation.operation]) if violation.operation in range(len(operations)) else ""
     return Catch(
-        violation.invariant, _oracle(violation), violation.rule, violation.buffer,
+        violation.invariant, oracle, violation.rule, violation.buffer,
         scenario.name, violation.operation, told, violation.message,
     )  # fmt: skip
 
 
-def _oracle(violation: Violation) -> str:
+def _oracle(violation: Violation, probed: Collection[tuple[str, str]]) -> str:
     if violation.invariant in RELATIONS:
         return "relation"
     if violation.invariant == ENDS:
         return "end"
-    return "probe" if violation.rule in _PROBES else "predicate"
+    return "probe" if (violation.invariant, violation.rule) in probed else "predicate"
 
 
 def caught_by_one_alone(rows: Sequence[Row], names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:

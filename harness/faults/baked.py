@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import torch
+
 from harness.engine import Parts
 from harness.engine.slots import SlotPool
 from harness.faults.base import Fault
@@ -25,10 +27,43 @@ def _rebind_drops_slots(parts: Parts) -> Parts:
     return replace(parts, survives_rebind=lambda: False, prepares_at_once=prepares, unmapped_row=unmapped)
 
 
+def _graphs_outlive_memory(parts: Parts) -> Parts:
+    return replace(parts, voids_graphs=lambda: False)
+
+
+def _draft_length_baked(parts: Parts) -> Parts:
+    return replace(parts, graph_key=lambda bucket, draft_len: (bucket, 0))  # noqa: ARG005  # the bug
+
+
+def _slots_baked(parts: Parts) -> Parts:
+    made: dict[int, torch.Tensor] = {}
+
+    def slots_of(batch_to_slot: torch.Tensor, rows: int) -> torch.Tensor:
+        # Built by Python for the warm-up; a replay runs no Python.
+        return made.setdefault(rows, parts.slots_of(batch_to_slot, rows).clone())
+
+    return replace(parts, slots_of=slots_of)
+
+
 BAKED_FAULTS = (
     Fault(
         "rebind-drops-slots", "K11", "observed: a draft KV manager replaced under live requests",
         "when the cache's memory is replaced all slots are dropped, and captured graphs read the old tensors",
         _rebind_drops_slots,
+    ),
+    Fault(
+        "graphs-outlive-memory", "K11", "TensorRT-LLM PR 16319",
+        "graphs captured before memory was replaced go on being replayed, on the old addresses",
+        _graphs_outlive_memory,
+    ),
+    Fault(
+        "draft-length-baked", "K11", "vLLM PR 32005",
+        "a graph is looked up by its bucket alone and replayed at a draft length that it was not captured at",
+        _draft_length_baked,
+    ),
+    Fault(
+        "slots-baked", "K11", "tokenspeed PR 263",
+        "the slots that a forward reads are built once by Python, for warm-up, and never again",
+        _slots_baked,
     ),
 )  # fmt: skip

@@ -15,10 +15,28 @@ def _length_survives(parts: Parts) -> Parts:
     return replace(parts, claim_row=lambda pool, request, position: (claim(pool, request, position)[0], False))
 
 
+def _state_survives(parts: Parts) -> Parts:
+    return replace(parts, resets_state=lambda: False)
+
+
+def _table_survives(parts: Parts) -> Parts:
+    return replace(parts, clears_table=lambda: False)
+
+
 FRESHNESS_FAULTS = (
     Fault(
         "length-survives", "K06", "nvbugs/5485886",
         "a slot is handed on with the context length of the request that had it before",
         _length_survives,
+    ),
+    Fault(
+        "state-survives", "K06", "lmdeploy PR 4434",
+        "a seat is handed on with the recurrent state of the request that sat there before",
+        _state_survives,
+    ),
+    Fault(
+        "table-survives", "K06", "vLLM PR 37728",
+        "a seat's table goes on naming the pages of a request that ended, which others may hold by now",
+        _table_survives,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""K12: an id that is used again is taken for its earlier owner."""
+"""K12: an id or a row that is used again is taken for its earlier owner."""
 
 from __future__ import annotations
 
@@ -28,10 +28,28 @@ def _reuse_continues(parts: Parts) -> Parts:
     return replace(parts, claim_row=claim_known, give_back=lambda pool, request: pool.retire(request))
 
 
+def _late_result_applies(parts: Parts) -> Parts:
+    return replace(parts, applies=lambda left, generation: True)  # noqa: ARG005  # the seat was all that was asked
+
+
+def _retired_row_known(parts: Parts) -> Parts:
+    return replace(parts, known_slot=lambda pool, request: pool.row(request))
+
+
 IDENTITY_FAULTS = (
     Fault(
         "reuse-continues", "K12", "observed: an id reused at once with a prefix hit",
         "an id used again before any batch without it, with a prefix hit, continues the old context",
         _reuse_continues,
+    ),
+    Fault(
+        "late-result-applies", "K12", "SGLang PR 36093",
+        "what a step left for a seat is applied to whoever sits there next",
+        _late_result_applies,
+    ),
+    Fault(
+        "retired-row-known", "K12", "SGLang PR 19035",
+        "a row is found by its request's id alone, so a new request of that id gets one that is being given back",
+        _retired_row_known,
     ),
 )  # fmt: skip

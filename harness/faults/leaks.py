@@ -1,4 +1,4 @@
-"""K05: rows that are not given back."""
+"""K05: rows that are not given back, or given back twice."""
 
 from __future__ import annotations
 
@@ -30,6 +30,22 @@ def _ended_keeps_slot(parts: Parts) -> Parts:
     return replace(parts, give_back=lambda pool, request: None)  # noqa: ARG005  # the call was never made
 
 
+def _preempted_keeps_slot(parts: Parts) -> Parts:
+    return replace(parts, gives_back=lambda way, pool: (way, pool) != ("preempt", "slots"))
+
+
+def _cancelled_keeps_pages(parts: Parts) -> Parts:
+    return replace(parts, gives_back=lambda way, pool: (way, pool) != ("abort", "pages"))
+
+
+def _released_twice(parts: Parts) -> Parts:
+    def twice(pool: SlotPool, request: str) -> None:
+        pool.release(request)  # when its context is sent off
+        pool.release(request)  # when it ends
+
+    return replace(parts, give_back=twice)
+
+
 LEAK_FAULTS = (
     Fault(
         "warmup-keeps-slots", "K05", "observed: warm-up requests that keep slots",
@@ -40,5 +56,20 @@ LEAK_FAULTS = (
         "ended-keeps-slot", "K05", "nvbugs/5480289",
         "a request that ends gives its seat back, but not its slot in the worker's pool",
         _ended_keeps_slot,
+    ),
+    Fault(
+        "preempted-keeps-slot", "K05", "#18115",
+        "a preempted request's slot is never taken back: one of the loops does not look at the paused ones",
+        _preempted_keeps_slot,
+    ),
+    Fault(
+        "cancelled-keeps-pages", "K05", "SGLang PR 20182",
+        "of the ways in which a request can leave, cancelling it gives no pages back",
+        _cancelled_keeps_pages,
+    ),
+    Fault(
+        "released-twice", "K05", "TensorRT-LLM PR 12816",
+        "two ends of one request's life both give its slot back",
+        _released_twice,
     ),
 )  # fmt: skip

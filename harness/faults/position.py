@@ -1,8 +1,10 @@
-"""K09: position arithmetic drifts."""
+"""K09: position arithmetic: off by one, chunk-local, drifting."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+
+import torch
 
 from harness.engine import Parts
 from harness.faults.base import Fault
@@ -19,6 +21,26 @@ def _handover_one_too_far(parts: Parts) -> Parts:
     return replace(parts, handed_over=lambda position: (position + 1, position + 1))
 
 
+def _prefix_from_zero(parts: Parts) -> Parts:
+    return replace(parts, after_prefix=lambda cached: (0, 0))  # noqa: ARG005  # lengths are the slot's own
+
+
+def _chunks_restart(parts: Parts) -> Parts:
+    return replace(parts, restarts_context=lambda done, seen_from: done > seen_from)
+
+
+def _chunk_positions_local(parts: Parts) -> Parts:
+    return replace(parts, chunk_span=lambda done, count: (max(0, done - 1), count))
+
+
+def _length_drifts(parts: Parts) -> Parts:
+    def advance(length: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+        # Moved on by one draft before the verification, and never set back where that one was rejected.
+        return length + count.clamp_min(2)
+
+    return replace(parts, advance=advance)
+
+
 POSITION_FAULTS = (
     Fault(
         "dummy-climbs", "K09", "#19320",
@@ -29,5 +51,25 @@ POSITION_FAULTS = (
         "handover-one-too-far", "K09", "SGLang PR 37505",
         "a request that comes over is taken for one token further than it is",
         _handover_one_too_far,
+    ),
+    Fault(
+        "prefix-from-zero", "K09", "TensorRT-LLM PR 19466",
+        "behind a prefix hit the drafter counts its own tokens from 0, and the target from the hit's end",
+        _prefix_from_zero,
+    ),
+    Fault(
+        "chunks-restart", "K09", "TensorRT-LLM PR 15808",
+        "every chunk of a prompt empties its slot as the first one does",
+        _chunks_restart,
+    ),
+    Fault(
+        "chunk-one-early", "K09", "TensorRT-LLM PR 15808",
+        "a chunk behind the first begins one token early and ends one short of the prompt's end",
+        _chunk_positions_local,
+    ),
+    Fault(
+        "length-drifts", "K09", "nvbugs/5821053",
+        "a length is moved on for a draft in advance, and not set back when nothing is accepted",
+        _length_drifts,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""K10: state that is not there any more when its request comes back."""
+"""K10: speculative state that is not rolled back, or not there any more when its request comes back."""
 
 from __future__ import annotations
 
@@ -31,6 +31,26 @@ def _rejected_stay(parts: Parts) -> Parts:
     return replace(parts, accept=accept)
 
 
+def _state_of_all_drafts(parts: Parts) -> Parts:
+    return replace(parts, roll_back=lambda checkpoints, count: checkpoints[:, -1])  # noqa: ARG005  # the bug
+
+
+def _state_of_first_column(parts: Parts) -> Parts:
+    def first_column(checkpoints: Tensor, count: Tensor) -> Tensor:
+        # Where a step left its state depends on whether it had drafts; a prefill's is at its end.
+        return checkpoints[:, 0] if checkpoints.shape[1] <= 4 else parts.roll_back(checkpoints, count)
+
+    return replace(parts, roll_back=first_column)
+
+
+def _window_keeps_rejected(parts: Parts) -> Parts:
+    return replace(parts, ring_rows=lambda valid, new, old: new)  # noqa: ARG005  # the bug
+
+
+def _resumed_without_context(parts: Parts) -> Parts:
+    return replace(parts, resume_span=lambda request: (request.position, request.position))
+
+
 ROLLBACK_FAULTS = (
     Fault(
         "absent-loses-slot", "K10", "observed: a live request absent from one batch",
@@ -41,5 +61,25 @@ ROLLBACK_FAULTS = (
         "rejected-stay", "K10", "vllm-ascend PR 17149",
         "drafts that agree behind a rejected one are counted, so rejected tokens stay in the context",
         _rejected_stay,
+    ),
+    Fault(
+        "state-of-all-drafts", "K10", "llama.cpp PR 20075",
+        "the recurrent state goes on from all drafts, the rejected ones included",
+        _state_of_all_drafts,
+    ),
+    Fault(
+        "state-of-first-column", "K10", "vLLM PR 52942",
+        "the recurrent state is taken from the column of a step that accepted nothing",
+        _state_of_first_column,
+    ),
+    Fault(
+        "window-keeps-rejected", "K10", "vLLM PR 50272",
+        "rows of rejected drafts stay in a rolling window, in the place of older tokens",
+        _window_keeps_rejected,
+    ),
+    Fault(
+        "resumed-without-context", "K10", "vLLM PR 30916",
+        "after a preemption the target's context is rebuilt and the drafter's is not",
+        _resumed_without_context,
     ),
 )  # fmt: skip

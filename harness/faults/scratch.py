@@ -23,14 +23,14 @@ def _strangers_to_zero(parts: Parts) -> Parts:
 
 
 def _pad_to_last_seat(parts: Parts) -> Parts:
-    return replace(parts, padding_row=lambda pool: pool.capacity - 1)
+    # The map has the dummy for padding; a row that the pool cannot give counts as out of range and is clamped.
+    return replace(parts, slots_of=lambda map_, rows: parts.slots_of(map_, rows).clamp_max(map_.shape[0] - 1))
 
 
 def _pad_with_last_live(parts: Parts) -> Parts:
     write_rows = parts.write_rows
 
     def write(tensor: torch.Tensor, live: Sequence[int | list[int]], padded: int, sentinel: int) -> None:
-        # One dummy would do for the whole tail, it was said; the nearest row at hand is the batch's last.
         write_rows(tensor, [*live, *[live[-1]] * (padded - len(live))] if live else live, padded, sentinel)
 
     return replace(parts, write_rows=write)
@@ -47,6 +47,19 @@ def _pad_to_free_looking(parts: Parts) -> Parts:
     return replace(parts, write_rows=write)
 
 
+def _sibling_seat(parts: Parts) -> Parts:
+    # The worker's fill function knows what a dummy is; the engine's looks for a number, and the dummy has one.
+    return replace(parts, padding_seat=lambda pool: pool.capacity - 1)
+
+
+def _bad_page_zero(parts: Parts) -> Parts:
+    return replace(parts, null_page=lambda pool: 0)  # noqa: ARG005  # -1 became 0 on its way
+
+
+def _pad_with_minus_one(parts: Parts) -> Parts:
+    return replace(parts, padding_seat=lambda pool: -1)  # noqa: ARG005  # the mark of padding, used as an index
+
+
 SCRATCH_FAULTS = (
     Fault(
         "pad-to-slot-zero", "K02", "nvbugs/6451032",
@@ -60,7 +73,7 @@ SCRATCH_FAULTS = (
     ),
     Fault(
         "pad-to-last-seat", "K02", "SGLang PR 23353",
-        "rows of padding are mapped to the pool's last row, which is a seat like any other",
+        "the dummy's index is clamped into the pool, so padding writes its last row, a slot like any other",
         _pad_to_last_seat,
     ),
     Fault(
@@ -72,5 +85,20 @@ SCRATCH_FAULTS = (
         "pad-to-free-looking", "K02", "TensorRT-LLM PR 13151",
         "padding takes a row that nobody in this batch has; requests that sit the batch out own it",
         _pad_to_free_looking,
+    ),
+    Fault(
+        "dummy-keeps-a-seat", "K02", "TensorRT-LLM PR 12962",
+        "one of two fill functions gives the dummy the seat that it once had; somebody else sits there now",
+        _sibling_seat,
+    ),
+    Fault(
+        "bad-page-is-page-zero", "K02", "TensorRT-LLM PR 19040",
+        "a table entry without a page reads as page 0, which some request holds",
+        _bad_page_zero,
+    ),
+    Fault(
+        "pad-with-minus-one", "K02", "vLLM #43810",
+        "the -1 that marks padding is used as an index and means the last row there is",
+        _pad_with_minus_one,
     ),
 )  # fmt: skip

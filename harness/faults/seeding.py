@@ -26,8 +26,25 @@ def _first_forward_unmapped(parts: Parts) -> Parts:
     )
 
 
-def _window_counts_as_full(parts: Parts) -> Parts:
+def _handover_counts_as_seen(parts: Parts) -> Parts:
     return replace(parts, handed_over=lambda position: (position, 0))
+
+
+def _prefix_counts_as_seen(parts: Parts) -> Parts:
+    return replace(parts, after_prefix=lambda cached: (cached, 0))
+
+
+def _draftless_steps_forgotten(parts: Parts) -> Parts:
+    return replace(parts, follows=lambda: False)
+
+
+def _prompt_taken_for_a_step(parts: Parts) -> Parts:
+    return replace(parts, stores_context=lambda count, width: count != width)
+
+
+def _placeholders_verified(parts: Parts) -> Parts:
+    # One flag says that distributions are there, and warm-up set it; nobody drew these drafts from any.
+    return replace(parts, placeholders=lambda draft_len, counted: [0] * draft_len)  # noqa: ARG005
 
 
 SEEDING_FAULTS = (
@@ -42,8 +59,28 @@ SEEDING_FAULTS = (
         _first_forward_unmapped,
     ),
     Fault(
-        "handover-counts-as-seen", "K08", "SGLang PR 34043",
-        "a context computed elsewhere is attended to as if this worker had written it",
-        _window_counts_as_full,
+        "handover-counts-as-seen", "K08", "vllm-ascend PR 16712",
+        "a request with no context here attends to what lies before its own range",
+        _handover_counts_as_seen,
+    ),
+    Fault(
+        "prefix-counts-as-seen", "K08", "SGLang PR 34043",
+        "a prefix hit counts as context that the drafter has, though it never saw those states",
+        _prefix_counts_as_seen,
+    ),
+    Fault(
+        "draftless-steps-forgotten", "K08", "TensorRT-LLM PR 16888",
+        "while the draft length is 0 the drafter takes in nothing, and later drafts over the hole",
+        _draftless_steps_forgotten,
+    ),
+    Fault(
+        "prompt-taken-for-a-step", "K08", "vLLM #53051",
+        "a prompt as long as a verification is taken for one, by its shape, and never seeds the drafter",
+        _prompt_taken_for_a_step,
+    ),
+    Fault(
+        "placeholders-verified", "K08", "TensorRT-LLM PR 15775",
+        "a request without drafts is verified against distributions that nobody computed",
+        _placeholders_verified,
     ),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -22,37 +23,44 @@ def run(*arguments: str) -> Result:
     return result
 
 
-def test_a_caught_fault_is_shown_with_oracle_scenario_and_operation() -> None:
-    result = run("--fault", "dummy-climbs")
-    assert result.exit_code == 0
-    assert (
-        "I-POS dummy-climbs (predicate) in one request in a bucket of two, step after step, dflash,"
-        in result.output
-    )
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("matrix")
+    (made / "page.md").write_text(f"before\n{START}\n{END}\nafter\n")
+    return made
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path) -> Result:
+    files = ("--json", str(folder / "matrix.json"), "--markdown", str(folder / "page.md"))
+    return run("--fault", "dummy-climbs", "--ablate", *files)
+
+
+def test_a_caught_fault_is_shown_with_oracle_scenario_and_operation(result: Result) -> None:
+    assert "I-POS dummy-climbs (predicate) in one request in a bucket of two, step after step" in result.output
     assert "1 of 1 faults caught, healthy engine holds" in result.output
+
+
+def test_an_oracle_that_no_fault_needs_fails_the_ablation(result: Result) -> None:
+    assert re.search(r"^I-POS +dummy-climbs$", result.output, re.MULTILINE)
+    assert re.search(r"^I-CAP +NOTHING", result.output, re.MULTILINE)
+    assert result.exit_code == 1
+
+
+@pytest.mark.usefixtures("result")
+def test_rows_are_written_as_json_and_into_a_page(folder: Path) -> None:
+    rows = decode(list[Row], json.loads((folder / "matrix.json").read_text())["rows"])
+    assert [(row.fault, row.holds) for row in rows] == [("", True), ("dummy-climbs", True)]
+    page = (folder / "page.md").read_text()
+    assert "| `dummy-climbs` |" in page
+    assert page.startswith("before\n")
+    assert page.endswith("after\n")
 
 
 def test_an_uncaught_fault_fails() -> None:
     result = run("--fault", "dummy-climbs", "--without", "I-POS")
     assert result.exit_code == 1
     assert "dummy-climbs: UNCAUGHT" in result.output
-
-
-def test_an_oracle_that_no_fault_needs_fails_the_ablation() -> None:
-    result = run("--fault", "dummy-climbs", "--ablate")
-    assert result.exit_code == 1
-    assert "I-POS       dummy-climbs" in result.output
-    assert "I-CAP       NOTHING" in result.output
-
-
-def test_rows_are_written_as_json_and_into_a_page(tmp_path: Path) -> None:
-    file, page = tmp_path / "matrix.json", tmp_path / "page.md"
-    page.write_text(f"before\n{START}\n{END}\nafter\n")
-    run("--fault", "dummy-climbs", "--json", str(file), "--markdown", str(page))
-    rows = decode(list[Row], json.loads(file.read_text())["rows"])
-    assert [(row.fault, row.holds) for row in rows] == [("", True), ("dummy-climbs", True)]
-    assert "| `dummy-climbs` |" in page.read_text()
-    assert page.read_text().endswith("after\n")
 
 
 @pytest.mark.parametrize(

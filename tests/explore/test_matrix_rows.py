@@ -21,7 +21,7 @@ from harness.explore.tables import (
 )
 from harness.oracles import Judgement
 from harness.scenario import Admit, Config, Scenario, Step
-from harness.trace import Outcome, Trace, Violation
+from harness.trace import Outcome, Snapshot, Trace, Violation
 
 SCENARIO = Scenario(Config("dflash", 2, 2, ()), (Admit("a", 4), Step()), "one request")
 
@@ -50,13 +50,20 @@ def test_the_first_word_of_every_invariant_stands_in_a_row() -> None:
     ("found", "oracle"),
     [
         (violation("I-POS"), "predicate"),
-        (violation("I-SCRATCH", "canary"), "probe"),
         (violation("R-ALONE"), "relation"),
         (violation("O-ENDS", "error", operation=2), "end"),
     ],
 )
 def test_a_row_tells_what_kind_of_oracle_caught_the_fault(found: Violation, oracle: str) -> None:
     assert row("fault", found).oracles == {oracle}
+
+
+def test_what_a_probe_found_in_a_run_is_told_apart_from_what_a_predicate_concluded() -> None:
+    found = violation("I-SCRATCH", "canary")
+    shot = Snapshot(1, (), (), (), {}, {}, findings=(found,))
+    judged = Judgement(Trace(SCENARIO, "embedded", "cpu", [shot]), [found, violation("I-POS")])
+    filled = fill_row(Row("fault"), [SCENARIO], lambda scenario, faults: judged)
+    assert [catch.oracle for catch in filled.catches] == ["probe", "predicate"]
 
 
 def test_a_fault_must_be_caught_and_the_healthy_engine_must_not() -> None:

@@ -42,12 +42,58 @@ _SAT_OUT = Story(
     ),
     replace(_FOUR, num_seq_slots=2, max_num_requests=2, buckets=(2,)),
 )
+_TWO_OF_FOUR = Story(
+    "two requests in a bucket of two, with seats for four",
+    (Capture(2), Admit("a", 4), Admit("b", 5), _STEP, _STEP),
+    replace(_FOUR, buckets=(2,)),
+)
+_TWO_OF_FOUR_PADDED = Story(
+    "two requests in a bucket of three, with seats for four",
+    (Capture(3), Admit("a", 4), Admit("b", 5), _STEP, _STEP),
+    replace(_FOUR, buckets=(3,)),
+)
+_EXACT = Story(
+    "four requests, then two, each in a bucket of their number",
+    (
+        Capture(4), Capture(2), Capture(1), Admit("a", 4), Admit("b", 5), Admit("c", 6), Admit("d", 7),
+        _STEP, Finish("c"), Finish("d"), _STEP, _STEP,
+    ),
+    replace(_FOUR, buckets=(1, 2, 4)),
+)  # fmt: skip
+_AS_THEY_CAME = Story(
+    "three requests, stepped in the order in which they came",
+    (Admit("a", 4), Admit("b", 7), Admit("c", 10), _STEP, _STEP, _STEP),
+)
+_REORDERED = Story(
+    "three requests, each step in another order",
+    (
+        Admit("a", 4), Admit("b", 7), Admit("c", 10), _STEP, Step(("c", "a", "b")), Step(("b", "c", "a")), _STEP,
+    ),
+)  # fmt: skip
+_MOVED_UP = Story(
+    "the first of three requests ends, and the others move up",
+    (Admit("a", 4), Admit("b", 5), Admit("c", 6), _STEP, _STEP, Finish("a"), _STEP, _STEP),
+)
 
 ROW_TRIGGERS: dict[str, tuple[Story, ...]] = {
+    # K02
     "pad-to-slot-zero": (_PADDED,),
     "strangers-to-slot-zero": (_HANDED_OVER,),
-    "pad-to-last-seat": (_SAT_OUT,),
+    "pad-to-last-seat": (_TWO_OF_FOUR_PADDED,),
     "pad-with-last-live": (_PADDED,),
     "pad-to-free-looking": (_SAT_OUT,),
+    "dummy-keeps-a-seat": (_SAT_OUT,),
+    "bad-page-is-page-zero": (replace(_PADDED, config=replace(_FOUR, page_size=4)),),
+    "pad-with-minus-one": (replace(_PADDED, config=replace(_FOUR, recurrent=True)),),
+    # K03
     "stale-tail": (_SHRINKING,),
+    "stale-tokens": (_SHRINKING,),
+    "tail-filled-once": (_EXACT,),
+    "last-rows-read": (_TWO_OF_FOUR,),
+    # K07
+    "slots-by-batch-row": (_REORDERED,),
+    "sampled-by-batch-row": (replace(_REORDERED, config=replace(_REORDERED.config, sampling=True)),),
+    "relayed-by-batch-row": (_MOVED_UP,),
+    "results-by-seat": (_REORDERED,),
+    "slots-in-old-order": (_AS_THEY_CAME,),
 }

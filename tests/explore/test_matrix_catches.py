@@ -1,0 +1,39 @@
+"""Every fault is caught by some oracle, the healthy engine breaks none, and the table in the docs says which."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.explore import Row, run_matrix
+from harness.explore.tables import END, START, render_markdown
+from harness.faults import FAULTS
+from harness.launch import Launcher
+
+PAGE = Path(__file__).parents[2] / "docs" / "invariants.md"
+FIRST_OF_KIND = {fault.kind: name for name, fault in reversed(FAULTS.items())}
+
+
+def table() -> list[str]:
+    _, _, rest = PAGE.read_text().partition(START)
+    return rest.partition(END)[0].splitlines()
+
+
+def lines(rows: list[Row]) -> list[str]:
+    return [line for line in render_markdown(rows).splitlines() if line.startswith("| K")]
+
+
+def test_a_fault_of_every_kind_is_caught_as_the_docs_say() -> None:
+    with Launcher() as launcher:
+        rows = run_matrix(launcher, sorted(FIRST_OF_KIND.values()))
+    assert [row.fault for row in rows if not row.holds] == []
+    assert set(lines(rows)) <= set(table())
+
+
+@pytest.mark.slow
+def test_all_faults_are_caught_and_the_table_in_the_docs_is_what_the_command_makes() -> None:
+    with Launcher() as launcher:
+        rows = run_matrix(launcher)
+    assert [row.fault for row in rows if not row.holds] == []
+    assert render_markdown(rows).splitlines()[1:-1] == table()[1:]

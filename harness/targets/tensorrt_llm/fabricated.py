@@ -8,8 +8,9 @@ Anything that would let it take part in a result (a call, a comparison, a truth 
 from __future__ import annotations
 
 import abc
+import importlib
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 __all__ = ["FabricatedModule", "FabricatedUseError", "FabricatedValue", "Ledger"]
@@ -31,7 +32,7 @@ class Ledger:
 
 
 def _refuse(label: str, use: str) -> NoReturn:
-    raise FabricatedUseError(f"{label} is not in this tree and was used ({use}), which a stand-in must not be")
+    raise FabricatedUseError(f"{label} is a stand-in's and was used ({use}): it has a name and nothing behind it")
 
 
 class FabricatedValue:
@@ -67,7 +68,16 @@ FabricatedValue.__hash__ = object.__hash__  # type: ignore[method-assign]  # a d
 
 
 class _FabricatedClass(abc.ABCMeta):
-    """A fabricated class: a base, an annotation, the second argument of isinstance. Never built as it is."""
+    """A fabricated class: a base, an annotation, the second argument of isinstance. Never built as it is.
+
+    No base, though, where its module should have run: what a class then lacked would be part of the worker.
+    """
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> _FabricatedClass:
+        for base in bases:
+            if note := base.__dict__.get("_note"):
+                _refuse(f"{base.__module__}.{base.__name__}{note}", "subclass")
+        return super().__new__(cls, name, bases, namespace)
 
     def __getattr__(cls, name: str) -> FabricatedValue:
         if name.startswith("__"):
@@ -78,34 +88,52 @@ class _FabricatedClass(abc.ABCMeta):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if "_fabricated" in cls.__dict__:
-            _refuse(f"{cls.__module__}.{cls.__name__}", "instantiate")
+            _refuse(f"{cls.__module__}.{cls.__name__}{cls.__dict__['_note']}", "instantiate")
         return super().__call__(*args, **kwargs)
 
 
 class FabricatedModule(types.ModuleType):
-    """A module whose names appear when they are asked for, unless `defined` says which there are."""
+    """A module whose names appear when they are asked for, unless `defined` says which there are.
 
-    def __init__(self, name: str, given: Given, ledger: Ledger, defined: frozenset[str] | None) -> None:
+    real  modules that run: a package that holds one gives it, and makes up no name in its place.
+    note  what an error says beside a name of this module.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        given: Given,
+        ledger: Ledger,
+        defined: frozenset[str] | None,
+        real: Collection[str] = (),
+        note: str = "",
+    ) -> None:
         super().__init__(name)
         self.__path__: list[str] = []
         self._given, self._ledger, self._defined = given, ledger, defined
+        self._real, self._note = real, note
 
     def __getattr__(self, name: str) -> Any:
         key = (self.__name__, name)
+        if f"{self.__name__}.{name}" in self._real:
+            return importlib.import_module(f"{self.__name__}.{name}")
+        # What the tree's module does not define is no name of it, whatever stands ready for it.
+        if self._defined is not None and name not in self._defined:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if key in self._given:
             self._ledger.given.add(key)
             value = self._given[key]
-        elif name.startswith("__") or (self._defined is not None and name not in self._defined):
+        elif name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         else:
             self._ledger.empty.add(key)
-            value = _fabricate(*key)
+            value = _fabricate(*key, self._note)
         setattr(self, name, value)
         return value
 
 
-def _fabricate(module: str, name: str) -> Any:
+def _fabricate(module: str, name: str, note: str) -> Any:
     bare = name.lstrip("_")
     if bare[:1].isupper() and not bare.isupper() and not bare.startswith("IS_"):
-        return _FabricatedClass(name, (), {"__module__": module, "_fabricated": True})
-    return FabricatedValue(f"{module}.{name}")
+        return _FabricatedClass(name, (), {"__module__": module, "_fabricated": True, "_note": note})
+    return FabricatedValue(f"{module}.{name}{note}")

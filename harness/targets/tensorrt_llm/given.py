@@ -6,6 +6,7 @@ needs a GPU kernel, or is a plain statement of the same computation (an append t
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,6 +34,17 @@ class Recorder:
         if level.startswith("__"):
             raise AttributeError(level)
         return lambda message="", *_, **__: self.said.append((level.partition("_")[0], str(message)))
+
+
+class ProfilerRange(contextlib.ContextDecorator):
+    """A named range for a profiler, around a block or a function: nothing is recorded."""
+
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+    def __enter__(self) -> ProfilerRange:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 class AttentionMetadata:
@@ -88,6 +100,8 @@ def given_names(tree: Path, logger: Recorder) -> dict[tuple[str, str], Any]:
     names |= {
         (f"{_T}.logger", "logger"): logger,
         (f"{_T}._utils", "prefer_pinned"): lambda: False,
+        (f"{_T}._utils", "nvtx_range"): ProfilerRange,
+        (f"{_T}._utils", "nvtx_range_debug"): ProfilerRange,
         (f"{_T}._utils", "get_sm_version"): lambda: 100,
         (f"{_T}._utils", "is_sm_100f"): lambda *_: True,
         (f"{_TORCH}.flashinfer_utils", "IS_FLASHINFER_AVAILABLE"): True,

@@ -1,8 +1,9 @@
 """Loads the workers of a tree from its own files, unmodified, with what they lack fabricated around them.
 
 The tree's own are the four roots of `_torch/speculative` and whatever of that package the workers import.
-Nothing else of an unbuilt checkout is run: its package files load compiled libraries. A complete, installed
-package is imported as it is, with nothing fabricated.
+Nothing else of an unbuilt checkout is run: its package files load compiled libraries; and what the workers
+import may need a build itself, and gets a stand-in then. A complete, installed package is imported as it is, with
+nothing fabricated.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -23,17 +24,22 @@ from harness.errors import LaunchError
 from harness.targets.tensorrt_llm.fabricated import FabricatedModule, Ledger
 from harness.targets.tensorrt_llm.given import Recorder, given_names
 from harness.targets.tensorrt_llm.imports import Import, defined_names, imports_of, module_file
+from harness.targets.tensorrt_llm.unbuilt import SiblingLoader, has_bindings
 
 __all__ = ["ROOTS", "Tree", "load_tree"]
 
 _PACKAGE = "tensorrt_llm"
 _SPECULATIVE = "tensorrt_llm._torch.speculative"
 ROOTS = ("interface", "dflash", "dspark", "utils")
+_ROOT_NAMES = tuple(f"{_SPECULATIVE}.{root}" for root in ROOTS)
 
 
 @dataclass
 class Tree:
-    """A loaded tree: its modules, the attention metadata's base class, and where each module came from."""
+    """A loaded tree: its modules, the attention metadata's base class, and where each module came from.
+
+    unbuilt  modules that the workers import and that cannot run unbuilt -> why; stand-ins took their places.
+    """
 
     folder: Path
     interface: Any
@@ -43,7 +49,7 @@ class Tree:
     logger: Recorder
     complete: bool
     own: tuple[str, ...]
-    blocked: tuple[str, ...]
+    unbuilt: Mapping[str, str]
     ledger: Ledger = field(default_factory=Ledger)
 
     @property
@@ -86,7 +92,7 @@ def _load(folder: Path) -> Tree:
                 f"{folder}: no {_PACKAGE}/_torch/speculative/{root}.py there, so no DFlash or DSpark worker"
             )
     logger = Recorder()
-    complete = any((folder / _PACKAGE).glob("bindings*"))
+    complete = has_bindings(folder / _PACKAGE)
     finder = None if complete else _Finder(folder, logger)
     with _quiet_imports():
         if finder is None:
@@ -97,7 +103,7 @@ def _load(folder: Path) -> Tree:
     own = tuple(sorted(name for name in sys.modules if _is_file_of(folder, sys.modules[name])))
     return Tree(
         folder, **modules, logger=logger, complete=complete, own=own,
-        blocked=tuple(sorted(finder.blocked)) if finder else (),
+        unbuilt=finder.unbuilt if finder else {},
         ledger=finder.ledger if finder else Ledger(),
     )  # fmt: skip
 
@@ -152,7 +158,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def __init__(self, folder: Path, logger: Recorder) -> None:
         self.folder, self.ledger = folder, Ledger()
-        self.blocked: set[str] = set()
+        self.unbuilt: dict[str, str] = {}
         self._given = given_names(folder, logger)
         self._own, imports = _closure(folder)
         needed = {item.module for item in imports if not item.guarded}
@@ -166,8 +172,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         del path, target
         if fullname.partition(".")[0] not in self._tops or fullname in self._optional:
             return None
-        if fullname in self._own:
-            return importlib.util.spec_from_file_location(fullname, module_file(self.folder, fullname))
+        file = module_file(self.folder, fullname)
+        if fullname in self._own and file is not None:
+            sibling = None if fullname in _ROOT_NAMES else SiblingLoader(fullname, file, self._unbuilt)
+            return importlib.util.spec_from_file_location(fullname, file, loader=sibling)
         above = module_file(self.folder, fullname.rpartition(".")[0])
         if above is not None and above.name != "__init__.py":
             return None  # a plain module of the tree has names, and no modules below it
@@ -175,11 +183,16 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """Make a strict stand-in; where the tree has the module, only names that it defines are in it."""
-        file = module_file(self.folder, spec.name)
-        if file is not None:
-            self.blocked.add(spec.name)
+        return self._stand_in(spec.name)
+
+    def _stand_in(self, name: str, note: str = "") -> FabricatedModule:
+        file = module_file(self.folder, name)
         defined = defined_names(file) if file is not None and file.name != "__init__.py" else None
-        return FabricatedModule(spec.name, self._given, self.ledger, defined)
+        return FabricatedModule(name, self._given, self.ledger, defined, self._own, note)
+
+    def _unbuilt(self, name: str, reason: str) -> FabricatedModule:
+        self.unbuilt[name] = reason
+        return self._stand_in(name, f", whose module cannot run unbuilt ({reason}),")
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing to run. A version has to be there before anybody asks."""

@@ -51,12 +51,13 @@ class TensorRTLLMTarget:
             tree = load_tree(folder)
         with device.computing():
             families = [_family(tree, worker, variant) for worker in ("dflash", "dspark")]
-        made_up = tuple(sorted({module for module, _ in tree.ledger.empty | tree.ledger.given}))
+        made_up = {module for module, _ in tree.ledger.empty | tree.ledger.given} - tree.unbuilt.keys()
+        unbuilt = [f"{name} (needs a build: {reason})" for name, reason in tree.unbuilt.items()]
         return replace(
             self.describe(),
             version=f"{read_stamp(folder)}; {', '.join(families)}",
             own=tree.own,
-            stand_ins=(*_STAND_INS, *made_up),
+            stand_ins=(*_STAND_INS, *sorted(made_up), *sorted(unbuilt)),
         )
 
     def preload(self, source: str) -> None:

@@ -1,4 +1,4 @@
-"""Row digests on a GPU in one pass over the bytes, as a Triton kernel. `digests.sum_words` says what they are."""
+"""Row digests on a GPU in one pass over the bytes, as a Triton kernel. `digests.add_words` says what they are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import triton.language as tl
 
 from harness.host.words import CROSS, GOLDEN, MIX, Words
 
-__all__ = ["sum_words"]
+__all__ = ["add_words"]
 
 _ROWS, _COLUMNS, _TURNS = 4, 1024, 8  # a program's tile, and how many of them it adds up
 _WARPS = 8  # 16 words a thread and turn: enough in flight to cover the memory's latency, 94 registers
@@ -42,10 +42,9 @@ def _add(  # type: ignore[no-untyped-def]  # and reads those of a kernel as its 
     tl.atomic_add(sums + row, tl.sum(total, 1), mask=row < rows)
 
 
-def sum_words(words: Words) -> torch.Tensor:
-    """Return int64 [rows], the digests; one launch, no copy of the tensor."""
+def add_words(words: Words, sums: torch.Tensor) -> None:
+    """Add the digests to int64 [rows]; one launch, no copy of the tensor."""
     outer, rows, entries, run = words.values.shape
-    sums = torch.zeros(rows, dtype=torch.int64, device=words.values.device)
     by_outer, by_row, by_entry, _ = words.values.stride()
     grid = (entries * outer * triton.cdiv(run, _COLUMNS * _TURNS), triton.cdiv(rows, _ROWS))
     _add[grid](
@@ -53,4 +52,3 @@ def sum_words(words: Words) -> torch.Tensor:
         WIDE=words.width == 8, ROWS=_ROWS, COLUMNS=_COLUMNS, TURNS=_TURNS,
         num_warps=_WARPS,
     )  # fmt: skip
-    return sums

@@ -9,7 +9,7 @@ Sums of integers do not depend on their order, so every device gives the same bi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,53 +19,86 @@ import torch
 
 from harness.host.words import Words, weights, words_of
 
-__all__ = ["Rows", "row_digests", "sum_words"]
+__all__ = ["Digester", "Digests", "Rows", "add_words"]
 
 Tensor = torch.Tensor
 # A tensor, its row dimension, and how many indices of that a row has.
 Rows = tuple[Tensor, int, int]
+# A buffer's name -> a digest a row.
+Digests = Mapping[str, tuple[int, ...]]
+_Add = Callable[[Words, Tensor], None]
 _CHUNK = 1 << 24  # words that are widened to 8 bytes at once
 
 
-def row_digests(tensors: Sequence[Rows]) -> list[tuple[int, ...]]:
-    """Return the digests of several tensors on one device, one integer a row."""
-    if not tensors:
-        return []
-    words = [words_of(*rows) for rows in tensors]
-    values = torch.cat([_adder(each.values.device.type)(each) for each in words]).tolist()
-    result, start = [], 0
-    for each in words:
-        result.append(tuple(values[start : start + each.rows]))
-        start += each.rows
-    return result
+class Digester:
+    """Digests the rows of the same few tensors again and again.
+
+    How a tensor is read is kept as long as it is the same tensor in the same place; its content is always read.
+    """
+
+    def __init__(self) -> None:
+        self._words: dict[str, tuple[Rows, int, Words]] = {}
+        self._sums: Tensor | None = None
+
+    def __call__(self, tensors: Mapping[str, Rows]) -> Digests:
+        """Return the digests of tensors that are on one device, one integer a row."""
+        words = {name: self._read(name, rows) for name, rows in tensors.items()}
+        count = sum(each.rows for each in words.values())
+        if not count:
+            return dict.fromkeys(words, ())
+        sums, start = self._room(count, next(iter(words.values())).values.device), 0
+        for each in words.values():
+            _adder(each.values.device.type)(each, sums[start : start + each.rows])
+            start += each.rows
+        values = iter(sums.tolist())
+        return {name: tuple(next(values) for _ in range(each.rows)) for name, each in words.items()}
+
+    def _read(self, name: str, rows: Rows) -> Words:
+        tensor = rows[0]
+        known = self._words.get(name)
+        if known is not None and known[0][0] is tensor and known[1] == tensor.data_ptr() and known[0] == rows:
+            return known[2]
+        words = words_of(*rows)
+        if words.values.data_ptr() == tensor.data_ptr():  # a view of it, no copy
+            self._words[name] = rows, tensor.data_ptr(), words
+        return words
+
+    def _room(self, count: int, device: torch.device) -> Tensor:
+        if self._sums is None or len(self._sums) != count or self._sums.device != device:
+            self._sums = torch.zeros(count, dtype=torch.int64, device=device)
+            return self._sums
+        return self._sums.zero_()
 
 
 @cache
-def _adder(device: str) -> Callable[[Words], Tensor]:
+def _adder(device: str) -> _Add:
     """Return what adds up words on a device: a kernel where one can be compiled, else torch's operations."""
     if device == "cuda" and find_spec("triton") is not None:
         kernel: Any = import_module("harness.host.digest_kernel")
-        return cast("Callable[[Words], Tensor]", kernel.sum_words)
-    return sum_words
+        return cast("_Add", kernel.add_words)
+    return add_words
 
 
-def sum_words(words: Words) -> Tensor:
-    """Return int64 [rows], the digests, by torch's own operations: what every other way must equal."""
-    flat, device = words.flat(), str(words.values.device)
+def add_words(words: Words, sums: Tensor) -> None:
+    """Add the digests to int64 [rows] by torch's own operations: what every other way must equal."""
+    device = str(words.values.device)
     step = max(1, _CHUNK // words.rows)
-    total = flat.new_zeros(words.rows, dtype=torch.int64)
-    for start in range(0, flat.shape[1], step):
-        part = flat[:, start : start + step].to(torch.int64)
-        one, other = _weights(start, part.shape[1], device)
-        total += _product(part, one)
-        if words.width == 8:
-            total += _product(part >> 32, other)
-    return total
+    for first, matrix in words.matrices:
+        for start in range(0, matrix.shape[1], step):
+            part = matrix if matrix.shape[1] <= step else matrix[:, start : start + step]
+            part = part if words.width == 8 else part.to(torch.int64)
+            one, other = _weights(first + start, part.shape[1], device)
+            _add_product(sums, part, one)
+            if words.width == 8:
+                _add_product(sums, part >> 32, other)
 
 
-def _product(matrix: Tensor, vector: Tensor) -> Tensor:
+def _add_product(sums: Tensor, matrix: Tensor, vector: Tensor) -> None:
     # On a CPU a product of integers needs no temporary; on CUDA there is none.
-    return torch.mv(matrix, vector) if matrix.device.type == "cpu" else (matrix * vector).sum(1)
+    if sums.device.type == "cpu":
+        sums.addmv_(matrix, vector)
+    else:
+        sums += (matrix * vector).sum(1)
 
 
 _weights = cache(weights)

@@ -6,17 +6,14 @@ from collections.abc import Iterator, Mapping
 
 import torch
 
-from harness.host.digests import Rows, row_digests
+from harness.host.digests import Digester, Digests, Rows
 from harness.protocol import Layout
 from harness.targets.base import GraphTensor, Inspection, PersistentTensor
 from harness.trace import Buffer, GraphInput, Snapshot, Violation
 
-__all__ = ["Digests", "Observer", "slot_rows"]
+__all__ = ["Observer", "slot_rows"]
 
 _UNPLACED = Layout("unclassified")
-
-# A buffer's name -> a digest a row.
-Digests = Mapping[str, tuple[int, ...]]
 
 
 def slot_rows(layout: Mapping[str, Layout], seen: Inspection) -> Iterator[tuple[str, PersistentTensor, Rows]]:
@@ -36,13 +33,14 @@ class Observer:
 
     def __init__(self, layout: Mapping[str, Layout]) -> None:
         self._layout = layout
+        self._digest = Digester()
         self._storages: dict[str, tuple[torch.UntypedStorage, int]] = {}
         self._buffers: dict[str, Buffer] = {}
 
     def digests(self, seen: Inspection) -> Digests:
         """Return the row digests of every tensor whose rows belong to requests."""
-        rows = {name: rows for name, _, rows in slot_rows(self._layout, seen) if name not in seen.graph_tensors}
-        return dict(zip(rows, row_digests(list(rows.values())), strict=True))
+        placed = slot_rows(self._layout, seen)
+        return self._digest({name: rows for name, _, rows in placed if name not in seen.graph_tensors})
 
     def snapshot(self, operation: int, seen: Inspection, digests: Digests, findings: list[Violation]) -> Snapshot:
         """Return the state after `operation` as plain data."""

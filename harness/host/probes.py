@@ -17,8 +17,8 @@ from collections.abc import Mapping
 
 import torch
 
-from harness.host.digests import Rows, row_digests
-from harness.host.observe import Digests, slot_rows
+from harness.host.digests import Digester, Digests, Rows
+from harness.host.observe import slot_rows
 from harness.protocol import Layout
 from harness.targets.base import Inspection, PersistentTensor
 from harness.trace import Violation
@@ -76,7 +76,7 @@ class CanaryProbe:
         key = (name, item.tensor.shape)
         if key not in self._patterns:
             filled = torch.full_like(_row(rows, 0), _pattern(item))
-            ((self._patterns[key],),) = row_digests([(filled, *rows[1:])])
+            (self._patterns[key],) = Digester()({name: (filled, *rows[1:])})[name]
         return self._patterns[key]
 
     def findings(self, seen: Inspection, digests: Digests, operation: int) -> list[Violation]:

@@ -11,9 +11,10 @@ from pathlib import Path
 import torch
 
 from harness.errors import HarnessError
+from harness.host.digests import Digests
 from harness.host.graphs import capture_for
 from harness.host.introspect import find_layout
-from harness.host.observe import Digests, Observer
+from harness.host.observe import Observer
 from harness.host.probes import CanaryProbe, FreshProbe, poison_graph_inputs
 from harness.protocol import Description, End, Reply, Request, changes
 from harness.scenario import (

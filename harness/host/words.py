@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import torch
@@ -34,9 +35,14 @@ class Words:
         """How many rows there are, a digest each."""
         return self.values.shape[1]
 
-    def flat(self) -> Tensor:
-        """Return [rows, words of a row] in the order of places; a copy only where they do not lie so."""
-        return self.values.permute(1, 2, 0, 3).reshape(self.rows, -1)
+    @cached_property
+    def matrices(self) -> tuple[tuple[int, Tensor], ...]:
+        """Return (first place, matrix [rows, words from there on]), views of the tensor all of them."""
+        outer, _, entries, run = self.values.shape
+        if outer == 1:
+            return ((0, self.values[0].flatten(1)),)
+        segments = [(entry, index) for entry in range(entries) for index in range(outer)]
+        return tuple((place * run, self.values[index, :, entry]) for place, (entry, index) in enumerate(segments))
 
 
 def words_of(tensor: Tensor, row_dim: int, entries: int) -> Words:

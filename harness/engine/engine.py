@@ -190,10 +190,18 @@ class Engine:
             self._graphs.clear()
         self.last = Forward()
 
+    @property
+    def requests(self) -> tuple[str, ...]:
+        """Requests that came and did not end, the preempted ones last."""
+        return (*self._requests, *self._preempted)
+
+    def text(self, name: str) -> list[int]:
+        """Return prompt and output of a request that holds a seat."""
+        return list(self._requests[name].tokens)
+
     def output(self, name: str) -> list[int]:
         """Return the tokens that a running request has produced."""
-        request = self._requests[name]
-        return request.tokens[request.prompt_len :]
+        return self.text(name)[self._requests[name].prompt_len :]
 
     def _run(self, requests: list[Request], graph: bool | None) -> None:
         k = self.draft_len

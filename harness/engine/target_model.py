@@ -35,7 +35,7 @@ class TargetModel:
         self._norm = Normalize(shape.hidden, shape.norm_eps, self._embed)
         self._head = joined(self._norm, weights["target.norm"], weights["target.lm_head"])
         self.draft_head = weights["target.lm_head"]
-        self.gate = weights["target.gate"].sigmoid().view(-1)
+        self.gate = weights["target.gate"]
 
     def new_cache(self, rows: int, length: int) -> Tensor:
         """Return an empty cache of `length` positions a row, for that many seats or pages."""

@@ -17,6 +17,7 @@ __all__ = ["Weights", "hashed_ids", "hashed_number", "make_weights", "shift_xor"
 Weights = dict[str, torch.Tensor]
 
 _GOLDEN = 0x9E3779B97F4A7C15
+_OWN_STREAM = 1 << 32  # seeds are small
 _MIX_1, _MIX_2 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
@@ -64,11 +65,11 @@ def make_weights(shape: ModelShape, worker: str, seed: int, dtype: torch.dtype, 
     """Return all weights of target (`target.*`) and draft (`draft.*`) by name.
 
     Matrices [out, in] are uniform with variance 1/in, so activations keep their size; norm gains are
-    within 20 % of one, so that a forgotten gain shows.
+    within 20 % of one, so that a forgotten gain shows; a recurrent state's gate is within 0.25..0.75.
     """
     table = _matrix_sizes(shape, worker)
     total = sum(rows * columns for rows, columns in table.values())
-    uniform = (((_hash(total, seed) >> 11) & ((1 << 53) - 1)).to(torch.float64) * 2.0**-52) - 1.0
+    uniform = _uniform(total, seed)
     weights: Weights = {}
     start = 0
     for name, (rows, columns) in table.items():
@@ -80,7 +81,14 @@ def make_weights(shape: ModelShape, worker: str, seed: int, dtype: torch.dtype, 
             weights[name] = (flat * math.sqrt(3.0 / columns)).view(rows, columns).to(device, dtype)
     # Embeddings feed norms, not sums: they keep unit size whatever the width is.
     weights["target.embed"] *= math.sqrt(shape.hidden)
+    # A stream of its own: with or without a recurrent state the other weights are the same.
+    weights["target.gate"] = (0.5 + 0.25 * _uniform(shape.hidden, seed + _OWN_STREAM)).to(device, dtype)
     return weights
+
+
+def _uniform(count: int, stream: int) -> torch.Tensor:
+    """Return float64 [count] in [-1,1)."""
+    return (((_hash(count, stream) >> 11) & ((1 << 53) - 1)).to(torch.float64) * 2.0**-52) - 1.0
 
 
 def _matrix_sizes(shape: ModelShape, worker: str) -> dict[str, tuple[int, int]]:
@@ -110,4 +118,4 @@ def _matrix_sizes(shape: ModelShape, worker: str) -> dict[str, tuple[int, int]]:
             "draft.markov_w2": (shape.vocab, rank),
             "draft.confidence": (1, h + rank),
         }
-    return table | {"target.gate": (1, h)}  # the last one: the others are what they are without it
+    return table

@@ -29,15 +29,15 @@ def open_engine(config: Config, parts: Parts | None = None, shape: ModelShape = 
 
 
 @lru_cache(maxsize=8)
-def naive_of(worker: str, shape: ModelShape = SHAPE) -> Naive:
-    return Naive(shape, make_weights(shape, worker, 0, torch.float64, "cpu"))
+def naive_of(worker: str, shape: ModelShape = SHAPE, recurrent: bool = False) -> Naive:
+    return Naive(shape, make_weights(shape, worker, 0, torch.float64, "cpu"), recurrent)
 
 
-@lru_cache(maxsize=64)
-def greedy_of(request: str, prompt_len: int = PROMPT, count: int = 28) -> tuple[int, ...]:
+@lru_cache(maxsize=256)
+def greedy_of(request: str, prompt_len: int = PROMPT, count: int = 28, recurrent: bool = False) -> tuple[int, ...]:
     """Return prompt and plain greedy continuation; the target's weights do not depend on the worker."""
     prompt = hashed_ids(request, prompt_len, SHAPE.mask_token, 0)
-    return tuple(naive_of("dflash").greedy(prompt, count))
+    return tuple(naive_of("dflash", SHAPE, recurrent).greedy(prompt, count))
 
 
 def _right(request: str, position: int, count: int) -> list[int]:

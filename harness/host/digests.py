@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any, cast
 
 import torch
@@ -33,41 +34,43 @@ _CHUNK = 1 << 24  # words that are widened to 8 bytes at once
 class Digester:
     """Digests the rows of the same few tensors again and again.
 
-    How a tensor is read is kept as long as it is the same tensor in the same place; its content is always read.
+    How they are read is kept as long as they are the same tensors in the same places; content is always read.
     """
 
     def __init__(self) -> None:
-        self._words: dict[str, tuple[Rows, int, Words]] = {}
+        self._read: tuple[tuple[str, Rows, int], ...] = ()
+        self._plan: list[tuple[str, Words, Tensor]] = []
         self._sums: Tensor | None = None
 
     def __call__(self, tensors: Mapping[str, Rows]) -> Digests:
         """Return the digests of tensors that are on one device, one integer a row."""
-        words = {name: self._read(name, rows) for name, rows in tensors.items()}
-        count = sum(each.rows for each in words.values())
-        if not count:
-            return dict.fromkeys(words, ())
-        sums, start = self._room(count, next(iter(words.values())).values.device), 0
-        for each in words.values():
-            _adder(each.values.device.type)(each, sums[start : start + each.rows])
-            start += each.rows
-        values = iter(sums.tolist())
-        return {name: tuple(next(values) for _ in range(each.rows)) for name, each in words.items()}
+        if not self._stands(tensors):
+            self._prepare(tensors)
+        if self._sums is None:
+            return {}
+        self._sums.zero_()
+        for _, words, sums in self._plan:
+            _adder(sums.device.type)(words, sums)
+        values = iter(self._sums.tolist())
+        return {name: tuple(islice(values, words.rows)) for name, words, _ in self._plan}
 
-    def _read(self, name: str, rows: Rows) -> Words:
-        tensor = rows[0]
-        known = self._words.get(name)
-        if known is not None and known[0][0] is tensor and known[1] == tensor.data_ptr() and known[0] == rows:
-            return known[2]
-        words = words_of(*rows)
-        if words.values.data_ptr() == tensor.data_ptr():  # a view of it, no copy
-            self._words[name] = rows, tensor.data_ptr(), words
-        return words
+    def _stands(self, tensors: Mapping[str, Rows]) -> bool:
+        return len(tensors) == len(self._read) and all(
+            tensors.get(name) is not None and tensors[name][0] is rows[0] and rows[0].data_ptr() == place
+            for name, rows, place in self._read
+        )
 
-    def _room(self, count: int, device: torch.device) -> Tensor:
-        if self._sums is None or len(self._sums) != count or self._sums.device != device:
-            self._sums = torch.zeros(count, dtype=torch.int64, device=device)
-            return self._sums
-        return self._sums.zero_()
+    def _prepare(self, tensors: Mapping[str, Rows]) -> None:
+        every = {name: words_of(*rows) for name, rows in tensors.items()}
+        # What had to be copied to be read is copied anew every time.
+        views = all(every[name].values.data_ptr() == rows[0].data_ptr() for name, rows in tensors.items())
+        self._read = tuple((name, rows, rows[0].data_ptr()) for name, rows in tensors.items()) if views else ()
+        self._plan, self._sums = [], None
+        if every:
+            device = next(iter(every.values())).values.device
+            self._sums = torch.zeros(sum(words.rows for words in every.values()), dtype=torch.int64, device=device)
+            parts = self._sums.split([words.rows for words in every.values()])
+            self._plan = [(name, words, part) for (name, words), part in zip(every.items(), parts, strict=True)]
 
 
 @cache
@@ -81,24 +84,25 @@ def _adder(device: str) -> _Add:
 
 def add_words(words: Words, sums: Tensor) -> None:
     """Add the digests to int64 [rows] by torch's own operations: what every other way must equal."""
-    device = str(words.values.device)
-    step = max(1, _CHUNK // words.rows)
+    add = _add_product if sums.device.type == "cpu" else _add_products_of_all
     for first, matrix in words.matrices:
+        step = max(1, _CHUNK // words.rows)
         for start in range(0, matrix.shape[1], step):
             part = matrix if matrix.shape[1] <= step else matrix[:, start : start + step]
-            part = part if words.width == 8 else part.to(torch.int64)
-            one, other = _weights(first + start, part.shape[1], device)
-            _add_product(sums, part, one)
+            one, other = _weights(first + start, part.shape[1], sums.device)
             if words.width == 8:
-                _add_product(sums, part >> 32, other)
+                add(sums, part, one)
+                add(sums, part >> 32, other)
+            else:
+                add(sums, part.to(torch.int64), one)
 
 
 def _add_product(sums: Tensor, matrix: Tensor, vector: Tensor) -> None:
-    # On a CPU a product of integers needs no temporary; on CUDA there is none.
-    if sums.device.type == "cpu":
-        sums.addmv_(matrix, vector)
-    else:
-        sums += (matrix * vector).sum(1)
+    sums.addmv_(matrix, vector)  # of integers, and without a temporary
+
+
+def _add_products_of_all(sums: Tensor, matrix: Tensor, vector: Tensor) -> None:
+    sums += (matrix * vector).sum(1)  # CUDA has no product of matrix and vector for integers
 
 
 _weights = cache(weights)

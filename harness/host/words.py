@@ -56,7 +56,7 @@ def words_of(tensor: Tensor, row_dim: int, entries: int) -> Words:
     return Words(whole.view(outer, -1, entries, run).view(_TYPES[width]), width)
 
 
-def weights(start: int, count: int, device: str) -> tuple[Tensor, Tensor]:
+def weights(start: int, count: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """Return int64 [count] twice: the weights of places start.. and of the high halves of their words."""
     z = torch.arange(start + 1, start + count + 1, dtype=torch.int64, device=device) * _signed(GOLDEN)
     z = (z ^ _shifted(z, 30)) * _signed(MIX[0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.scenario import Config, Operation
-from harness.trace import Pool, RequestState, Snapshot, Violation
+from harness.trace import Buffer, Pool, RequestState, Snapshot, Violation
 
 __all__ = ["Predicate", "View"]
 
@@ -47,6 +47,12 @@ class View:
     def before_pool(self, name: str) -> Pool | None:
         """Return the pool of that name as it was one operation earlier."""
         return self._earlier_pools.get(name)
+
+    @cached_property
+    def changed(self) -> list[tuple[Buffer | None, Buffer]]:
+        """The buffers that are not as one operation earlier, each with what it was: None for a new one."""
+        earlier = {} if self.before is None else {buffer.name: buffer for buffer in self.before.buffers}
+        return [(old, new) for new in self.now.buffers if (old := earlier.get(new.name)) is not new]
 
     @cached_property
     def _pools(self) -> dict[str, Pool]:

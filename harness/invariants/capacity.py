@@ -22,7 +22,7 @@ def spans_seats(view: View) -> Iterator[Violation]:
                 "I-CAP", "capacity", f"pool {pool.name} offers {pool.capacity} rows for {needed} {pool.unit}s",
                 expected=needed, seen=pool.capacity, buffer=pool.name,
             )  # fmt: skip
-    for buffer in view.now.buffers:
+    for _, buffer in view.changed:
         addressed = view.pool(buffer.space)
         if addressed is None:
             continue

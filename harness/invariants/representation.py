@@ -12,7 +12,7 @@ __all__ = ["indices_are_representable", "rows_that_were_refused"]
 
 def indices_are_representable(view: View) -> Iterator[Violation]:
     """Row times stride and every row fit their integers, no sentinel is a legal row, and a held row stays held."""
-    for buffer in view.now.buffers:
+    for _, buffer in view.changed:
         reach = max(buffer.rows - 1, 0) * buffer.stride
         if reach >= 1 << (buffer.index_bits - 1):
             yield view.broken(

@@ -71,14 +71,10 @@ def _padding(view: View) -> Iterator[Violation]:
 
 def _absent(view: View) -> Iterator[Violation]:
     """Rows of live requests that had no part in this operation must be the same, bit for bit."""
-    if view.before is None:
-        return
-    earlier = {buffer.name: buffer for buffer in view.before.buffers}
     kept = {pool.name: _kept(view, pool) for pool in view.now.pools}
-    for buffer in view.now.buffers:
-        old = earlier.get(buffer.name)
-        if old is None or old is buffer or len(old.digests) != len(buffer.digests):
-            continue  # most buffers are the very record of the last snapshot
+    for old, buffer in view.changed:
+        if old is None or len(old.digests) != len(buffer.digests):
+            continue
         for request, row in kept.get(buffer.space, ()):
             if row < len(buffer.digests) and old.digests[row] != buffer.digests[row]:
                 yield view.broken(

@@ -17,12 +17,11 @@ def writes_land_in_own_rows(view: View) -> Iterator[Violation]:
     A write by batch row, or by an index of another pool, leaves the row that it was meant for as it was.
     """
     yield from view.findings("I-SPACE")
-    if not isinstance(view.operation, Step) or view.before is None:
+    if not isinstance(view.operation, Step):
         return
-    earlier = {buffer.name: buffer for buffer in view.before.buffers}
-    for buffer in view.now.buffers:
-        pool, old = view.pool(buffer.space), earlier.get(buffer.name)
-        if pool is not None and pool.unit == "seat" and buffer.data and old is not None and old is not buffer:
+    for old, buffer in view.changed:
+        pool = view.pool(buffer.space)
+        if pool is not None and pool.unit == "seat" and buffer.data and old is not None:
             yield from _missed(view, pool, old, buffer)
 
 

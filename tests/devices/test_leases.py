@@ -94,6 +94,46 @@ def test_a_forked_child_holds_nothing_and_cannot_give_back_what_its_parent_holds
         lender(tmp_path).lease(1, "other", 0.0)
 
 
+def test_a_forked_child_knows_when_its_parent_has_given_back(tmp_path: Path) -> None:
+    lease = lender(tmp_path).lease(2, "parent", 0.0)
+    waits, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.read(waits, 1)
+        try:
+            lender(tmp_path).lease(2, "child", 0.0)
+        except DeviceError:
+            os._exit(1)
+        os._exit(0)
+    lease.end()
+    os.write(tell, b".")
+    assert os.waitpid(child, 0)[1] == 0
+    os.close(waits)
+    os.close(tell)
+
+
+def test_leaving_the_queue_after_being_served_takes_nobodys_place(tmp_path: Path) -> None:
+    served, waiting = (Queue(LockFolder(tmp_path), gpus(1)) for _ in range(2))
+    first = served.join(1, ["GPU-aaaaaaaa"], "served")
+    assert served.take(first) == {"GPU-aaaaaaaa": ""}
+    second = waiting.join(1, ["GPU-aaaaaaaa"], "waiting")
+    assert second.number == first.number
+    served.leave(first)
+    assert waiting.take(second) == {}
+    served.release(["GPU-aaaaaaaa"])
+    assert waiting.take(second) == {"GPU-aaaaaaaa": "served"}
+
+
+def test_a_lock_is_taken_once_by_this_process_too(tmp_path: Path) -> None:
+    one, other = LockFolder(tmp_path), LockFolder(tmp_path)
+    assert one.take("name")
+    assert not other.take("name")
+    assert other.is_held("name")
+    one.drop("name")
+    assert not other.is_held("name")
+    assert other.take("name")
+
+
 def test_a_case_that_asks_for_more_than_there_is_can_never_run(tmp_path: Path) -> None:
     assert lender(tmp_path).shortage(3) == "needs 3 GPUs, and 2 GPUs can be used here"
     hidden = lender(tmp_path, environment={"CUDA_VISIBLE_DEVICES": "1"})
@@ -106,6 +146,9 @@ def test_a_process_started_under_a_lease_uses_it_and_waits_for_nobody(tmp_path: 
     outer = lender(tmp_path).lease(2, "outer", 0.0)
     inner = lender(tmp_path, environment=outer.environment)
     assert inner.lease(1, "inner", 0.0).devices == outer.devices[:1]
+    lied_to = lender(tmp_path, environment={"HARNESS_LEASE": f"1 {outer.environment['CUDA_VISIBLE_DEVICES']}"})
+    with pytest.raises(DeviceError, match="did not come free"):
+        lied_to.lease(1, "inner", 0.0)
     outer.end()
     stranger = lender(tmp_path, environment=outer.environment)  # the lease it was told of is over
     lender(tmp_path).lease(2, "somebody", 0.0)

@@ -194,3 +194,35 @@ def test_workers_of_xdist_share_the_devices_and_one_test_gets_both(
         assert held & uuids == (set() if word == "take" else uuids)
         held ^= uuids
     assert {len(names.split(",")) for _, _, names in lines} == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("device", "count", "seen"),
+    [("cuda", 1, "GPU-aaaaaaaa"), ("cpu", 1, None), ("cuda", 0, None)],
+    ids=["leases", "on a CPU", "no GPU: the launcher says so"],
+)
+def test_a_test_that_launches_workers_on_cuda_leases_one_gpu_unasked(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    device: str,
+    count: int,
+    seen: str | None,
+) -> None:
+    monkeypatch.setenv("PATH", lay_smi(tmp_path / "smi", count))
+    pytester.makeconftest(
+        """
+        import pytest
+        def pytest_addoption(parser): parser.addoption("--device")
+        @pytest.fixture(scope="session")
+        def launcher(): pass
+        """
+    )
+    pytester.makepyfile(
+        f"""
+        import os
+        def test_launches(launcher): assert os.environ.get("CUDA_VISIBLE_DEVICES") == {seen!r}
+        def test_does_not(): assert "CUDA_VISIBLE_DEVICES" not in os.environ
+        """
+    )
+    run(pytester, "--device", device).assert_outcomes(passed=2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from harness.invariants import PREDICATES, RELATIONS, Monitor, Relation
+from harness.invariants import PREDICATES, RELATIONS, Monitor, Relation, silent
 from harness.launch import Launcher, Run
 from harness.scenario import Scenario
 from harness.trace import Outcome, Trace, Violation
@@ -27,7 +27,8 @@ class Judgement:
     """What one scenario showed. `violations` are in the order of their operations, at most one a signature.
 
     trace    the run itself, which went on past its violations.
-    silent   relations that had nothing to say, with the reason: nothing to vary, or unsupported by the target.
+    silent   oracles that had nothing to say, with the reason: what the target does not declare, nothing to vary,
+             or unsupported by the target.
     """
 
     trace: Trace
@@ -62,7 +63,8 @@ def examine(
     runs += [Run(other, faults=faults, probes=r.probes) for r, other in related.items() if other is not None]
     traces = dict(launcher.run_all(runs))
     judgement = Judgement(traces[0])
-    judgement.silent = {relation.name: "nothing to vary" for relation in related if relation not in others}
+    judgement.silent = {name: f"not declared: {what}" for name, what in silent(traces[0].snapshots).items()}
+    judgement.silent |= {relation.name: "nothing to vary" for relation in related if relation not in others}
     found = [*traces[0].violations, *monitor.ended(traces[0])]
     if ENDS not in without:
         found += _ends(traces[0])

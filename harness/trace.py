@@ -45,7 +45,7 @@ class Buffer:
     rows     how many rows it has, along `row_dim`, a row being `entries` indices of that dimension.
     extra    rows that a healthy target has beyond the pool's capacity: its dummy rows.
     owned    whether a row belongs to one request, so that nobody else may change it; data: whether it is content,
-             and no index or cursor.
+             and no index or cursor; initial: what a row holds when somebody gets it, None where that is open.
     storage  identity of the storage; `generation` counts reallocations seen under the same name.
     digests  a position-weighted sum of each row's bits; empty where rows are not slot-indexed.
     stride   elements from one row to the next; `index_bits`: width of the integer in which the target computes
@@ -66,6 +66,7 @@ class Buffer:
     index_bits: int = 64
     guard: int = 0
     data: bool = True
+    initial: float | None = None
 
 
 @dataclass(frozen=True)

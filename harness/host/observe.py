@@ -93,6 +93,7 @@ class Observer:
             index_bits=item.index_bits,
             guard=item.guard,
             data=item.data,
+            initial=item.initial,
         )
         return buffer
 

@@ -31,6 +31,7 @@ ARROWS: dict[str, set[str]] = {
     "targets": FOUNDATION | {"faults", "engine"},
     "host": FOUNDATION | {"targets"},
     # the parent
+    "fetching": FOUNDATION | {"targets"},  # targets: where the cache is, no torch
     "invariants": FOUNDATION,
     "hosts": FOUNDATION | {"host"},  # only for --isolation none, inside a function
     "launch": FOUNDATION | {"hosts"},

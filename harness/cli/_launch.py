@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -9,6 +10,7 @@ from typing import TypeVar
 import click
 
 from harness.errors import UsageError
+from harness.hosts import interpreter_of
 from harness.launch import ISOLATIONS, Launcher
 from harness.targets import TARGETS
 from harness.targets.sources import resolve_source
@@ -18,6 +20,7 @@ __all__ = ["check_faults", "check_sourced", "find_source", "launch_options", "la
 F = TypeVar("F", bound=Callable[..., object])
 
 _OWN_CODE = ("embedded",)  # targets that are part of the harness
+_FETCHED = ("sglang",)  # targets whose released versions can be fetched
 
 
 def launch_options(command: F) -> F:
@@ -27,7 +30,7 @@ def launch_options(command: F) -> F:
         click.option(
             "--source",
             default="",
-            help="Where the target's code is: a folder, 'installed', or with --repo a git revision.",
+            help="A folder, 'installed', a fetched version, or with --repo a git revision.",
         ),
         click.option("--repo", type=click.Path(path_type=Path), help="The git repository that revisions are of."),
         click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
@@ -59,6 +62,10 @@ def find_source(target: str, source: str, repo: Path | None = None, option: str 
         return ""
     place = source.partition("?")[0]
     written_as_path = place == "installed" or place.startswith(("/", "./", "../", "~"))
+    if target in _FETCHED and not written_as_path and not Path(place).is_dir():
+        from harness.fetching import resolve_fetched  # nobody else pays for it
+
+        return str(resolve_fetched(target, place, option))
     try:
         return resolve_source(target, source, None if written_as_path else repo)
     except UsageError as error:
@@ -80,6 +87,8 @@ def launcher_for(
     kind = device.partition(":")[0]
     if kind not in ("cpu", "cuda"):
         raise UsageError(f"--device {device}: expected cpu, cuda or cuda:N")
+    if isolation == "none" and interpreter_of(source) != sys.executable:
+        raise UsageError("--isolation none: a fetched engine has an interpreter of its own; take fork or reuse")
     if kind == "cuda" and isolation == "fork":
         raise UsageError("--isolation fork: a fork cannot use CUDA; leave the option out or take reuse")
     return Launcher(target, device, source=source, isolation=isolation, jobs=jobs)

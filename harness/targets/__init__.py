@@ -12,6 +12,7 @@ __all__ = ["TARGETS", "Session", "Target", "UnsupportedError", "load_target"]
 TARGETS: dict[str, str] = {
     "embedded": "harness.targets.embedded:EmbeddedTarget",
     "tensorrt_llm": "harness.targets.tensorrt_llm:TensorRTLLMTarget",
+    "sglang": "harness.targets.sglang:SGLangTarget",
 }
 
 

@@ -34,7 +34,9 @@ def cache_folder() -> Path:
     base = os.environ.get("HARNESS_CACHE")
     if base:
         return Path(base)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "specdec-harness"
+    from platformdirs import user_cache_path  # not in a host, which may be another interpreter
+
+    return user_cache_path("specdec-harness", appauthor=False)
 
 
 def git_environment() -> dict[str, str]:

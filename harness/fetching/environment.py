@@ -1,0 +1,49 @@
+"""A fetched engine's Python: its own wheels, and of this environment torch and triton alone.
+
+The environment sees folders through a `.pth` file: one a wheel, and one with links to the shared packages. No
+other package of this environment can be imported there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.errors import LaunchError
+
+__all__ = ["has_triton", "lay_environment", "refresh_shared"]
+
+# torch's packages, what its libraries are linked against, and the compiler of its kernels.
+_SHARED = ("torch", "torchgen", "functorch", "triton", "nvidia")
+
+
+def has_triton() -> bool:
+    """Say whether this environment has a triton to share."""
+    return importlib.util.find_spec("triton") is not None
+
+
+def lay_environment(folder: Path, wheels: Sequence[Path]) -> None:
+    """Make the environment of an engine in `folder`, with its wheels on the path."""
+    venv.EnvBuilder(with_pip=False, symlinks=True).create(folder / "env")
+    (packages,) = (folder / "env").glob("lib/python*/site-packages")
+    (packages / "engine.pth").write_text("".join(f"{wheel}\n" for wheel in wheels) + "../../../../shared\n")
+
+
+def refresh_shared(folder: Path) -> None:
+    """Let the engine's environment have this environment's torch and triton, wherever they are now."""
+    shared = folder / "shared"
+    shared.mkdir(exist_ok=True)
+    for name in _SHARED:
+        spec = importlib.util.find_spec(name)
+        places = list(spec.submodule_search_locations or []) if spec else []
+        link, place = shared / name, Path(places[0]) if places else None
+        if name == "torch" and place is None:
+            raise LaunchError(
+                "torch is not installed, so no worker can be launched: install 'specdec-harness[run]'"
+            )
+        if link.is_symlink() and (place is None or link.readlink() != place):
+            link.unlink()
+        if place is not None and not link.is_symlink():
+            link.symlink_to(place)

@@ -1,0 +1,103 @@
+"""What a session shows: the engine's per-request pools, its relay, and the inputs of its captured graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from harness.targets.base import GraphTensor, Inspection, PersistentTensor
+from harness.targets.sglang.engine import Engine
+from harness.trace import Event, EventKind, Pool
+
+__all__ = ["POOL", "inspect_engine", "row_events"]
+
+POOL = "requests"
+# Row 0 belongs to nobody: padding, and whatever else names no request, reads and writes there.
+_RESERVED = 0
+# Inputs of a forward, and whose rows they name. What else a graph is given keeps its tail, which nobody reads.
+_SENTINELS = {"req_pool_indices": POOL, "out_cache_loc": "", "positions": "", "seq_lens": ""}
+
+
+def inspect_engine(engine: Engine, events: tuple[Event, ...]) -> Inspection:
+    """Show the state after the last operation."""
+    parts = engine.parts
+    requests = parts.pools.requests
+    tensors = {"pool.req_to_token": PersistentTensor(requests.req_to_token, POOL, data=False)}
+    tensors["pool.req_generation"] = PersistentTensor(requests.req_generation, POOL, data=False)
+    tensors |= {
+        f"relay.{name}": PersistentTensor(value, POOL, data=False) for name, value in _tensors(parts.relay)
+    }
+    confidence = parts.relay.confidence_relay.confidence_buf
+    if confidence is not None:
+        tensors["relay.confidence_buf"] = PersistentTensor(confidence, POOL)
+    tensors["draft.kv"] = PersistentTensor(engine.contexts.gather(engine.live.values()), POOL, data=False)
+    sampler = parts.worker._draft_sampler
+    tensors |= {f"sampler.{name}": PersistentTensor(value) for name, value in _tensors(sampler)}
+    # Batch buffers grow with the live batch: another size is another buffer, not one that moved under a graph.
+    tensors |= {
+        f"worker.{name}[{value.shape[0]} rows]": PersistentTensor(value)
+        for name, value in _tensors(parts.worker)
+        if value.dim()
+    }
+    graph_tensors: dict[str, GraphTensor] = {}
+    for owner, runner in (("target", parts.target.model_runner), ("draft", parts.draft)):
+        graphs = engine.graphs_of(runner)
+        tensors |= {f"{owner}.{name}": PersistentTensor(value) for name, value in _tensors(graphs.buffers)}
+        eager = engine.graph is None and bool(engine.stepped)
+        inputs = runner.eager_inputs if eager else _graph_buffers(graphs)
+        graph_tensors |= {
+            f"{owner}.{name}": GraphTensor(value, graphs.seq_len_fill_value if name == "seq_lens" else 0, pool)
+            for name, pool in _SENTINELS.items()
+            if (value := inputs.get(name)) is not None
+        }
+    shown = {name: request.state() for name, request in engine.stepped.items()}
+    pool = Pool(
+        POOL, requests.size, _RESERVED,
+        {name: request.row for name, request in engine.live.items() if request.kv.holds_kv},
+        tuple(requests.free_slots), first=1,
+    )  # fmt: skip
+    return Inspection(
+        tensors, graph_tensors, (pool,), shown, _facts(engine), engine.batch, engine.padded, engine.graph, events
+    )
+
+
+def _graph_buffers(graphs: Any) -> dict[str, torch.Tensor]:
+    """Return the inputs whose padding the engine promises, a row a batch row."""
+    buffers = {}
+    for name in _SENTINELS:
+        slot = graphs.buffer_registry.get_slot(name)
+        buffers[name] = slot.buffer.view(-1, graphs.captured_req_width) if slot.axis == "tokens" else slot.buffer
+    return buffers
+
+
+def _tensors(owner: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield every tensor that an object holds by itself, or in a list."""
+    fields = vars(owner) if hasattr(owner, "__dict__") else {}
+    for name, value in fields.items():
+        if isinstance(value, torch.Tensor):
+            yield name, value
+        elif isinstance(value, (list, tuple)):
+            yield from ((f"{name}[{i}]", item) for i, item in enumerate(value) if isinstance(item, torch.Tensor))
+
+
+def row_events(before: dict[str, int], after: dict[str, int]) -> tuple[Event, ...]:
+    """Return who got and who lost a row."""
+    released = [
+        Event(EventKind.RELEASE, POOL, name, row) for name, row in before.items() if after.get(name) != row
+    ]
+    acquired = [
+        Event(EventKind.ACQUIRE, POOL, name, row) for name, row in after.items() if before.get(name) != row
+    ]
+    return tuple(released + acquired)
+
+
+def _facts(engine: Engine) -> dict[str, int]:
+    graphs = engine.graphs_of(engine.parts.draft)
+    sampler = engine.parts.worker._draft_sampler
+    return {
+        "pool size": engine.parts.pools.requests.size,
+        "runner max_bs": graphs.max_bs,
+        "sampler rows": sampler.out.numel() // engine.config.draft_len,
+    }

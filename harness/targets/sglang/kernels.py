@@ -1,0 +1,105 @@
+"""SGLang's Triton kernels on a CPU: in Triton's own interpreter, each launch an operation that a tape can replay.
+
+Compiled kernels store out of bounds in silence. The interpreter would too, so every address that a launch loads
+or stores is looked up among the tensors that it was given; one that lies in none of them raises.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _get_current_dispatch_mode
+
+__all__ = ["OutOfBoundsError", "interpret_kernels"]
+
+# Where the engine asks for the platform before it launches a kernel.
+_ASKS_FOR_CUDA = ("sglang.kernels.ops.speculative.cache_locs",)
+_ASKS_FOR_INPUTS = "inputs_on_cuda"
+
+_launches: list[Callable[[], None]] = []
+_bounds: list[list[tuple[int, int]]] = []
+_library: torch.library.Library | None = None
+
+
+class OutOfBoundsError(RuntimeError):
+    """A kernel loaded or stored where none of its arguments has memory."""
+
+
+def interpret_kernels() -> None:
+    """Let the loaded engine launch its kernels on CPU tensors. Once a process, after its modules are imported."""
+    global _library
+    for name, module in list(sys.modules.items()):
+        if name in _ASKS_FOR_CUDA:
+            module._is_cuda = True  # type: ignore[attr-defined]  # what it was told by the platform
+        if name.startswith("sglang.") and _ASKS_FOR_INPUTS in vars(module):
+            setattr(module, _ASKS_FOR_INPUTS, lambda *_, **__: True)
+    if _library is not None:
+        return
+    from triton.runtime import interpreter
+
+    _library = torch.library.Library("harness_triton", "DEF")
+    _library.define("launch(Tensor(a!)[] tensors, int number) -> ()")
+    _library.impl("launch", _relaunch, "CompositeExplicitAutograd")
+    run = interpreter.GridExecutor.__call__
+
+    def launch(self: Any, *args: Any, **kwargs: Any) -> None:
+        tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+
+        def bounded() -> None:
+            _bounds.append([_extent(tensor) for tensor in tensors])
+            try:
+                run(self, *args, **kwargs)
+            except interpreter.InterpreterError as error:
+                # The interpreter hides what was raised in it.
+                raise error.__cause__ or error from None
+            finally:
+                _bounds.pop()
+
+        if _get_current_dispatch_mode() is None:
+            bounded()
+            return
+        _launches.append(bounded)
+        torch.ops.harness_triton.launch(tensors, len(_launches) - 1)
+
+    interpreter.GridExecutor.__call__ = launch
+    _bound(interpreter.InterpreterBuilder)
+
+
+def _relaunch(_tensors: list[torch.Tensor], number: int) -> None:
+    """Launch again what was launched under this number: while it is recorded, and in every replay."""
+    _launches[number]()
+
+
+def _extent(tensor: torch.Tensor) -> tuple[int, int]:
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+
+
+def _bound(builder: Any) -> None:
+    load, store = builder.create_masked_load, builder.create_masked_store
+
+    def checked_load(self: Any, ptrs: Any, mask: Any, *rest: Any) -> Any:
+        _check(ptrs, mask, "loaded")
+        return load(self, ptrs, mask, *rest)
+
+    def checked_store(self: Any, ptrs: Any, value: Any, mask: Any, *rest: Any) -> Any:
+        _check(ptrs, mask, "stored")
+        return store(self, ptrs, value, mask, *rest)
+
+    builder.create_masked_load, builder.create_masked_store = checked_load, checked_store
+
+
+def _check(ptrs: Any, mask: Any, did: str) -> None:
+    import numpy as np
+
+    addresses = ptrs.data[np.broadcast_to(mask.data, ptrs.data.shape).astype(bool)]
+    if not _bounds or addresses.size == 0:
+        return
+    inside = np.zeros(addresses.shape, dtype=bool)
+    for start, end in _bounds[-1]:
+        inside |= (addresses >= start) & (addresses < end)
+    if not inside.all():
+        raise OutOfBoundsError(f"a kernel {did} out of bounds: {int((~inside).sum())} addresses in no argument")

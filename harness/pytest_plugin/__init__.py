@@ -12,7 +12,6 @@ from harness.pytest_plugin.hooks import (
     pytest_configure,
     pytest_report_teststatus,
     pytest_runtest_makereport,
-    pytest_terminal_summary,
     pytest_testnodedown,
 )
 
@@ -30,6 +29,5 @@ __all__ = [
     "pytest_configure",
     "pytest_report_teststatus",
     "pytest_runtest_makereport",
-    "pytest_terminal_summary",
     "pytest_testnodedown",
 ]

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from harness.errors import HarnessError
-from harness.pytest_plugin.naming import listed_id
-from harness.pytest_plugin.selection import Chosen, choose, explain_empty, read_entries
-from harness.pytest_plugin.waiving import apply_entries, apply_waivers, read_index, say_word
-from harness.pytest_plugin.words import status_of
+from harness.pytest_plugin.words import say_unsupported, status_of
 
 __all__ = [
     "pytest_cmdline_main",
@@ -20,10 +17,10 @@ __all__ = [
     "pytest_configure",
     "pytest_report_teststatus",
     "pytest_runtest_makereport",
-    "pytest_terminal_summary",
     "pytest_testnodedown",
 ]
 
+_COLLECTED = pytest.StashKey[int]()
 _OUTPUT = "harness_error"  # a key of what an xdist worker hands to its controller
 _MARKER = "isolation: the test runs in a process of its own (with --results); a list's ISOLATION says the same"
 
@@ -44,8 +41,17 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, and bring what a supervised process and a progress line need."""
+    """Make the marker known, and bring what the options of this run need: most runs need little of it."""
     config.addinivalue_line("markers", _MARKER)
+    worker = getattr(config, "workerinput", {})
+    bring = config.pluginmanager.import_plugin
+    if _option(config, "--results") or _option(config, "--resume") or "harness_run" in worker:
+        bring("harness.pytest_plugin.resuming")
+        bring("harness.pytest_plugin.recording")
+    if _option(config, "--shard"):
+        bring("harness.pytest_plugin.sharding")
+    if _option(config, "--waives-file"):
+        bring("harness.pytest_plugin.waiving")
     if _option(config, "--results"):
         from harness.pytest_plugin.supervisor.inside import join
 
@@ -58,28 +64,34 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
     """Keep what the list names, in its order; mark what is waived. The tree's own hooks come before."""
-    prefix = _option(config, "--test-prefix") or ""
     collected = list(items)
+    config.stash[_COLLECTED] = len(collected)
     yield
+    if not (_option(config, "--test-list") or _option(config, "--waives-file")):
+        return
     try:
-        _select(config, items, collected, prefix)
+        _select(config, items, collected)
     except HarnessError as error:
         _refuse(config, items, str(error))
 
 
-def _select(config: pytest.Config, items: list[pytest.Item], collected: list[pytest.Item], prefix: str) -> None:
+def _select(config: pytest.Config, items: list[pytest.Item], collected: list[pytest.Item]) -> None:
+    from harness.pytest_plugin.naming import listed_id
+    from harness.pytest_plugin.selection import Chosen, choose, read_entries
+
+    prefix = _option(config, "--test-prefix") or ""
     by_id = {listed_id(item.nodeid, prefix): item for item in items}
+    chosen = [Chosen(item, (), nodeid) for nodeid, item in by_id.items()]
     file = _option(config, "--test-list")
     if file:
         entries = read_entries(file, _option(config, "--context"), _option(config, "--match"))
         ids = [listed_id(item.nodeid, prefix) for item in collected]
         chosen = choose(by_id, entries, ids, _may_be_unknown(config))
-        apply_entries(chosen)
         _keep(config, items, [one.item for one in chosen])
-    else:
-        chosen = [Chosen(item, (), nodeid) for nodeid, item in by_id.items()]
     waives = _option(config, "--waives-file")
     if waives:
+        from harness.pytest_plugin.waiving import apply_waivers, read_index
+
         apply_waivers(chosen, read_index(waives, prefix), bool(_option(config, "--run-waived")))
 
 
@@ -117,12 +129,11 @@ def pytest_testnodedown(node: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """An empty selection says which condition emptied it."""
+    """Say so when the shard left nothing. A list says it itself; what is resumed may well be complete."""
     config = session.config
-    if not session.items and session.testscollected and not hasattr(config, "workerinput"):
-        reason = explain_empty(config)
-        if reason:
-            raise pytest.UsageError(reason)
+    shard = _option(config, "--shard")
+    if shard and not session.items and config.stash.get(_COLLECTED, 0) and not _option(config, "--resume"):
+        raise pytest.UsageError(f"--shard {shard} has no test: there are more shards than tests")
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
@@ -131,16 +142,9 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put the word on a report that pytest's outcome does not say."""
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tell a test that its machine cannot do from one that is skipped."""
     report = yield
-    say_word(item, report)
+    if report.outcome == "skipped":
+        say_unsupported(report)
     return report
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say which tests were waived and why, and print the patch for waivers that are no longer needed."""
-    if _option(config, "--waives-file"):
-        from harness.pytest_plugin.telling import tell_waived
-
-        tell_waived(terminalreporter)

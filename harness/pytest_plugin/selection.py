@@ -24,7 +24,7 @@ from harness.lists import (
 from harness.lists.expression import ExpressionError, evaluate
 from harness.pytest_plugin.naming import entry_key
 
-__all__ = ["Chosen", "choose", "explain_empty", "read_entries"]
+__all__ = ["Chosen", "choose", "read_entries"]
 
 _TOLD = 3  # unknown names that one error tells
 
@@ -94,7 +94,21 @@ def choose(
                 chosen.setdefault(nodeid, []).append(selected.entry)
     if collected and not chosen:
         raise UsageError(_why_nothing_holds(matched, items))
-    return [Chosen(items[nodeid], tuple(through), nodeid) for nodeid, through in chosen.items()]
+    found = [Chosen(items[nodeid], tuple(through), nodeid) for nodeid, through in chosen.items()]
+    _apply(found)
+    return found
+
+
+def _apply(chosen: Sequence[Chosen]) -> None:
+    """Give each test the longest limit that one of its entries sets, and a process of its own if one says so."""
+    for one in chosen:
+        if not any(entry.markers for entry in one.entries):
+            continue
+        limits = [entry.timeout for entry in one.entries if entry.timeout]
+        if limits:
+            one.item.add_marker(pytest.mark.timeout(max(limits)))
+        if any(entry.isolated for entry in one.entries):
+            one.item.add_marker(pytest.mark.isolation)
 
 
 def _widened(selected: Selected, items: Container[str]) -> Selected:
@@ -163,21 +177,3 @@ class _mark_of:  # noqa: N801  # a function with one thing remembered
 
     def __call__(self, name: str) -> bool:
         return name in self._names
-
-
-def explain_empty(config: pytest.Config) -> str:
-    """Say why nothing is left of what was collected; "" where that is no mistake."""
-
-    def given(name: str) -> str:
-        return config.getoption(name, default=None) or ""
-
-    if given("--resume"):  # all has a result: that is what a finished run looks like
-        return ""
-    if given("--shard"):
-        return f"--shard {given('--shard')} has no test: there are more shards than tests"
-    if not given("--test-list"):
-        return ""
-    own = " ".join(
-        f"{name} {given(dest)!r}" for name, dest in (("-k", "keyword"), ("-m", "markexpr")) if given(dest)
-    )
-    return f"pytest's own {' '.join(own) or 'options'} leaves no test that the list names"

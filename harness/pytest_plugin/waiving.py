@@ -1,8 +1,8 @@
-"""What a waiver or a list entry does to a test: marks before it runs, a word for how it ended after."""
+"""What a waiver does to a test: marks before it runs, a word for how it ended after."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +13,21 @@ from harness.errors import UsageError
 from harness.lists import Level, Waiver, WaiverIndex, read_waives
 from harness.pytest_plugin.folding import attach
 from harness.pytest_plugin.patching import note_fixed
-from harness.pytest_plugin.words import UNSUPPORTED, set_word
+from harness.pytest_plugin.telling import tell_waived
+from harness.pytest_plugin.words import set_word
 from harness.results.records import Word
 
 if TYPE_CHECKING:
     from harness.pytest_plugin.selection import Chosen
 
-__all__ = ["WAIVED", "Waived", "apply_entries", "apply_waivers", "read_index", "say_word"]
+__all__ = [
+    "WAIVED",
+    "Waived",
+    "apply_waivers",
+    "pytest_runtest_makereport",
+    "pytest_terminal_summary",
+    "read_index",
+]
 
 
 @dataclass(frozen=True)
@@ -84,34 +92,25 @@ def _mark(waived: Waived) -> pytest.MarkDecorator:
     return pytest.mark.xfail(reason=reason, strict=waived.passes is Word.FIXED)
 
 
-def apply_entries(chosen: Sequence[Chosen]) -> None:
-    """Give each test the longest limit that one of its entries sets, and a process of its own if one says so."""
-    for one in chosen:
-        if not any(entry.markers for entry in one.entries):
-            continue
-        limits = [entry.timeout for entry in one.entries if entry.timeout]
-        if limits:
-            one.item.add_marker(pytest.mark.timeout(max(limits)))
-        if any(entry.isolated for entry in one.entries):
-            one.item.add_marker(pytest.mark.isolation)
-
-
-def say_word(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Put on a report what pytest's outcome does not say: waived, unsupported, fixed, unstable."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Put on the report of a waived test what pytest's outcome does not say."""
+    report = yield
     waived = item.stash.get(WAIVED, None)
-    if waived is None:
-        if report.outcome == "skipped" and _reason(report).startswith(UNSUPPORTED):
-            set_word(report, Word.UNSUPPORTED)
-        return
-    word = _word(waived, report)
-    if word is None:
-        return
-    set_word(report, word)
-    waiver = waived.waiver
-    bugs = [waiver.reason.bug] if waiver.reason.bug else []
-    attach(report, bugs=bugs, waiver=waiver.text, waiver_place=f"{waiver.place.file}:{waiver.place.line}")
-    if word is Word.FIXED:
-        note_fixed(report, waived.waiver, waived.level, item.config.rootpath)
+    word = None if waived is None else _word(waived, report)
+    if waived is not None and word is not None:
+        set_word(report, word)
+        waiver = waived.waiver
+        bugs = [waiver.reason.bug] if waiver.reason.bug else []
+        attach(report, bugs=bugs, waiver=waiver.text, waiver_place=f"{waiver.place.file}:{waiver.place.line}")
+        if word is Word.FIXED:
+            note_fixed(report, waiver, waived.level, item.config.rootpath)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which tests were waived and why, and print the patch for waivers that are no longer needed."""
+    tell_waived(terminalreporter)
 
 
 def _word(waived: Waived, report: pytest.TestReport) -> Word | None:
@@ -124,8 +123,3 @@ def _word(waived: Waived, report: pytest.TestReport) -> Word | None:
     if waived.passes is Word.FIXED:  # strict: what passed is a failure without an exception
         return Word.FIXED if report.outcome == "failed" else None
     return waived.passes if report.outcome == "passed" else None
-
-
-def _reason(report: pytest.TestReport) -> str:
-    where = report.longrepr
-    return str(where[2]).removeprefix("Skipped: ") if isinstance(where, tuple) else ""

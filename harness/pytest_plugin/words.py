@@ -11,7 +11,7 @@ import pytest
 
 from harness.results.records import Word
 
-__all__ = ["UNSUPPORTED", "set_word", "status_of", "word_of"]
+__all__ = ["UNSUPPORTED", "say_unsupported", "set_word", "status_of", "word_of"]
 
 UNSUPPORTED = "unsupported: "
 """How the reason of such a skip begins."""
@@ -49,6 +49,13 @@ def word_of(report: pytest.TestReport) -> Word | None:
     if report.outcome == "failed":
         return Word.FAILED if report.when == "call" else Word.ERROR
     return Word.EXPECTED if "wasxfail" in report.__dict__ else Word.SKIPPED
+
+
+def say_unsupported(report: pytest.TestReport) -> None:
+    """Set the word of a skip whose reason says that what the test runs on cannot do it."""
+    where = report.longrepr
+    if isinstance(where, tuple) and str(where[2]).removeprefix("Skipped: ").startswith(UNSUPPORTED):
+        set_word(report, Word.UNSUPPORTED)
 
 
 def status_of(report: pytest.TestReport) -> tuple[str, str, str] | None:

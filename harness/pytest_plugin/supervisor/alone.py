@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +32,7 @@ class Alone:
         self._folder = notes.folder.parent
         self._confirms = not config.getoption("--no-confirm", default=False)
         self._options = ["--shard=1/1", "--junit-xml=", "--color=no"]
-        if config.pluginmanager.hasplugin("xdist"):
+        if config.getoption("numprocesses", default=None) is not None:
             self._options.append("-n0")
 
     def run(self, tests: Iterable[str]) -> bool:
@@ -78,7 +79,8 @@ class Alone:
         for result in reversed(results):
             if result.id == test:
                 return replace(result, attempt=attempt)
-        return Result(test, Word.ERROR, 0.0, message=f"no result: {ended.cause}", text=printed, attempt=attempt)
+        message = f"no result: {ended.cause}"
+        return Result(test, Word.ERROR, time.time(), message=message, text=printed, attempt=attempt)
 
 
 def _worth_confirming(results: Iterable[Result]) -> list[Result]:

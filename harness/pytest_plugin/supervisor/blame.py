@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.pytest_plugin.supervisor.child import Ended
@@ -45,17 +45,23 @@ class Blame:
 
 def judge(ended: Ended, tail: Tail, notes: Notes) -> Blame | None:
     """Return what a session ended of; None when it came to its own end, which a person's Ctrl-C is too."""
-    if ended.interrupted:
+    blame = None if ended.interrupted else _judge(ended, tail, notes)
+    if blame is None:
         return None
-    collecting = notes.read("collecting")
-    finished = notes.read("finished").get(ended.pid)
-    if collecting and tail.headers:  # also where xdist replaced workers until it gave up
-        return _files(set(collecting.values()), _cause(ended, finished, notes))
-    left = {name: text.split("\n", 1)[1] for text in notes.read("exit").values() for name in [text.split("\n")[0]]}
-    if left:
-        results = [_result(name, Word.CRASHED, f"it called pytest.exit: {why}") for name, why in left.items()]
-        return Blame(results)
-    if finished is not None and int(finished) != _INTERNAL_ERROR:
+    known = [replace(one, outcome=notes.known(one.id, one.outcome)) for one in blame.results]
+    return replace(blame, results=known)
+
+
+def _judge(ended: Ended, tail: Tail, notes: Notes) -> Blame | None:
+    ends = notes.read("finished")
+    finished = ends.get(ended.pid)
+    broke = {pid for pid, status in ends.items() if int(status) == _INTERNAL_ERROR}
+    collecting = {file for pid, file in notes.read("collecting").items() if pid not in ends or pid in broke}
+    if collecting and tail.headers and not _ran(tail):  # also where xdist replaced workers until it gave up
+        return _files(collecting, _cause(ended, finished, notes))
+    if left := dict(text.split("\n", 1) for text in notes.read("exit").values()):
+        return Blame([_result(name, Word.CRASHED, f"it called pytest.exit: {why}") for name, why in left.items()])
+    if finished is not None and ended.pid not in broke:
         return None
     if finished is None and not tail.headers and ended.status >= 0:
         return None  # it never came to a session: options that cannot be used, for one
@@ -69,6 +75,10 @@ def judge(ended: Ended, tail: Tail, notes: Notes) -> Blame | None:
     stacks = "\n".join(text for text in notes.read("stacks").values() if text)
     results += [_timed_out(name, cause, stacks, tail) for name in running]
     return Blame(results, reason=cause)
+
+
+def _ran(tail: Tail) -> bool:
+    return bool(tail.running) or any(result.phase != "collect" for result in tail.results)
 
 
 def _cause(ended: Ended, finished: str | None, notes: Notes) -> str:

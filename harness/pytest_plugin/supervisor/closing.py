@@ -16,10 +16,14 @@ from harness.results.summary import count_words, summarize
 __all__ = ["Closing"]
 
 _FROM_RESULTS = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+_WHOLE = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 class Closing:
-    """The options that every session of a run gets, the lines between sessions, and the end."""
+    """The options that every session of a run gets, the lines between sessions, and the end.
+
+    `said` tells whether there were any such lines: then no single session knows all of the run.
+    """
 
     def __init__(self, config: pytest.Config, log: Path) -> None:
         self._config = config
@@ -29,7 +33,7 @@ class Closing:
         if given := config.getoption("xmlpath", default=None):  # each session would write over the one before
             self._junit.append(Path(config.invocation_params.dir, given))
             self._options = ["--junit-xml="]
-        self._said = False
+        self.said = False
 
     def options(self, again: bool) -> list[str]:
         """What a session is started with beyond the command line."""
@@ -37,11 +41,13 @@ class Closing:
 
     def say(self, line: str) -> None:
         """Tell what happened between two processes."""
-        self._said = True
+        self.said = True
         print(f"harness: {line}", flush=True)  # noqa: T201  # no reporter of pytest's is alive here
 
     def close(self, status: int) -> int:
         """Write JUnit, say what it all came to where no single session could, and return the exit status."""
+        if status in _WHOLE and not self.said and len(self._junit) == 1:  # the one session has done it all
+            return status
         log = read_log(self._log)
         if log is None:
             return status
@@ -52,7 +58,7 @@ class Closing:
         except HarnessError as error:
             self.say(str(error))
             return error.exit_code
-        if self._said:
+        if self.said:
             self._summarize(log, results)
         return self._status(status, results)
 

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from harness.pytest_plugin.run_header import plain_id
 from harness.pytest_plugin.supervisor.device import device_error
-from harness.pytest_plugin.supervisor.system import STACKS_SIGNAL, die_with, own_group
+from harness.pytest_plugin.supervisor.system import STACKS_SIGNAL, close_in_forks, die_with, open_pipes, own_group
 from harness.pytest_plugin.supervisor.task import TASK, Notes, Task
+from harness.pytest_plugin.waiving import WAIVED
 from harness.pytest_plugin.words import set_word
 from harness.results.records import Word
 
@@ -52,6 +54,7 @@ class _Inside:
         if hasattr(config, "workerinput"):
             own_group()  # a test that kills its process group kills its worker only
             die_with(os.getppid())
+            close_in_forks(open_pipes())  # a controller waits for as long as anybody holds a dead worker's pipe
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """Leave out what ends the process, and what the one test is not in."""
@@ -66,22 +69,21 @@ class _Inside:
         if isinstance(collector, pytest.File):
             self._notes.write("collecting", collector.nodeid)
 
-    def pytest_collection_finish(self) -> None:
-        """Nothing is being imported any more."""
-        self._notes.erase("collecting")
-
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
-        """After all else has chosen: the one test, or all but those that run apart."""
+        """Nothing is imported any more. After all else has chosen: the one test, or all that do not run apart."""
+        self._notes.erase("collecting")
         yield
+        waived = ((plain_id(item.nodeid), item.stash.get(WAIVED, None)) for item in items)
+        self._notes.write_known({name: one.fails for name, one in waived if one is not None})
         if self._task.alone:
-            items[:] = [item for item in items if item.nodeid == self._task.alone]
+            items[:] = [item for item in items if plain_id(item.nodeid) == self._task.alone]
             return
-        apart = [item.nodeid for item in items if item.get_closest_marker("isolation")]
+        apart = [plain_id(item.nodeid) for item in items if item.get_closest_marker("isolation")]
         self._notes.write("apart", "\n".join(apart))
         leave = {*apart, *self._task.apart}
         if leave:
-            items[:] = [item for item in items if item.nodeid not in leave]
+            items[:] = [item for item in items if plain_id(item.nodeid) not in leave]
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Remember what runs."""
@@ -108,15 +110,17 @@ class _Inside:
             self._poison = f"its CUDA context is lost: {error}"
             if report.outcome == "passed":
                 report.outcome, report.longrepr = "failed", self._poison
-        if report.outcome == "failed" and self._is_beyond_limit(call):
-            set_word(report, Word.HUNG)
+        if self._limit and time.monotonic() >= self._since + self._limit:
+            self._say_hung(report, call)
         return report
 
-    def _is_beyond_limit(self, call: pytest.CallInfo[None]) -> bool:
-        """Whether pytest-timeout, which raises what `pytest.fail` does, has ended this phase."""
-        if not self._limit or call.excinfo is None or not call.excinfo.errisinstance(pytest.fail.Exception):
-            return False
-        return time.monotonic() >= self._since + self._limit
+    def _say_hung(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+        """A phase that ended beyond the limit: pytest-timeout raised as `pytest.fail` does, or could not."""
+        if report.when == "call" and report.outcome == "passed":
+            report.outcome, report.longrepr = "failed", f"no end within {self._limit:g} s"
+            set_word(report, Word.HUNG)
+        elif call.excinfo is not None and call.excinfo.errisinstance(pytest.fail.Exception):
+            set_word(report, Word.HUNG)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self) -> None:
@@ -160,13 +164,13 @@ class _Inside:
         """Say what is known of a worker's end: it was beyond its limit, or which signal it was."""
         for text in self._notes.read("hung").values():
             limit, name, stacks = text.split("\n", 2)
-            if name == crashitem:
+            if name == plain_id(crashitem):
                 report.longrepr = f"no end within {limit} s\n{stacks}"
-                set_word(report, Word.HUNG)
+                set_word(report, self._notes.known(name, Word.HUNG))
                 return
         tail = self._last_words(crashitem)
         report.longrepr = f"{report.longrepr}\n{tail}" if tail else report.longrepr
-        set_word(report, Word.CRASHED)
+        set_word(report, self._notes.known(plain_id(crashitem), Word.CRASHED))
 
     def _last_words(self, crashitem: str) -> str:
         function = crashitem.partition("[")[0].rpartition("::")[2]

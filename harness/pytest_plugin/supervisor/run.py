@@ -45,8 +45,8 @@ class SupervisedRun:
         status, interrupted = self._run_all()
         if not interrupted and status != pytest.ExitCode.USAGE_ERROR:
             interrupted = self._alone.run(self._apart)
-        if not interrupted and status != pytest.ExitCode.USAGE_ERROR:
-            interrupted = self._alone.confirm()
+            failed = status == pytest.ExitCode.TESTS_FAILED or self._closing.said
+            interrupted = interrupted or (failed and self._alone.confirm())
         return self._closing.close(pytest.ExitCode.INTERRUPTED if interrupted else status)
 
     def _run_all(self) -> tuple[int, bool]:

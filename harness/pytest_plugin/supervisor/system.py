@@ -14,11 +14,13 @@ from pathlib import Path
 __all__ = [
     "STACKS_SIGNAL",
     "adopt_orphans",
+    "close_in_forks",
     "descendants",
     "die_with",
     "foreground",
     "frozen",
     "kill_family",
+    "open_pipes",
     "own_group",
 ]
 
@@ -49,6 +51,27 @@ def own_group() -> None:
     """Make this process the leader of its own process group, unless it is one already."""
     if os.getpgrp() != os.getpid():
         os.setpgid(0, 0)
+
+
+def open_pipes() -> set[int]:
+    """Return this process's descriptors of pipes, beside those of input and output."""
+    pipes = set()
+    for path in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):  # the descriptor of the folder itself is gone
+            if int(path.name) > 2 and str(path.readlink()).startswith("pipe:"):
+                pipes.add(int(path.name))
+    return pipes
+
+
+def close_in_forks(descriptors: set[int]) -> None:
+    """Close these descriptors in every process that is forked from this one."""
+
+    def close() -> None:
+        for descriptor in descriptors:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+    os.register_at_fork(after_in_child=close)
 
 
 def descendants(pid: int) -> list[int]:

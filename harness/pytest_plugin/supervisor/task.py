@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
+
+from harness.results.records import Word
 
 __all__ = ["TASK", "VARIABLE", "Notes", "Task"]
 
@@ -63,11 +65,18 @@ class Notes:
     folder: Path
 
     def write(self, kind: str, text: str, pid: int | None = None) -> None:
-        """Leave a note, whole or not at all."""
-        path = self.path(kind, pid or os.getpid())
-        temporary = path.with_name(f".{path.name}")
-        temporary.write_text(text, errors="replace")
-        temporary.replace(path)
+        """Leave a note. It is read when the process is gone, or after it said so."""
+        self.path(kind, pid or os.getpid()).write_text(text, errors="replace")
+
+    def write_known(self, words: Mapping[str, Word]) -> None:
+        """Note the waived tests that run, with the word for each of them if it fails."""
+        self.write("known", json.dumps({name: word.value for name, word in words.items()}))
+
+    def known(self, test: str, word: Word) -> Word:
+        """The word for a test that failed as `word` says: its waiver's, where it is known to fail."""
+        for text in self.read("known").values():
+            return Word(json.loads(text).get(test, word.value))
+        return word
 
     def erase(self, kind: str) -> None:
         """Take back this process's note."""

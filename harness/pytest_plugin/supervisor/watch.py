@@ -73,7 +73,8 @@ def watch(
                 for started in tail.overdue():
                     stacks = _stop(started, pid, notes, tail)
                     hung |= {started.id: stacks} if stacks is not None else {}
-            if interruption.is_late:
+            # A controller that has missed the death of its last worker waits for ever.
+            if interruption.is_late or (tail.stalls and not descendants(pid)):
                 kill_family(pid)
     finally:
         os.close(handle)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from harness.invariants import PREDICATES, RELATIONS, Monitor, Relation, silent
 from harness.launch import Launcher, Run
+from harness.legality import check
 from harness.scenario import Scenario
 from harness.trace import Outcome, Trace, Violation
 
@@ -55,6 +56,7 @@ def examine(
     unknown = set(without) - set(ORACLES)
     if unknown:
         raise ValueError(f"no oracle is called {', '.join(sorted(unknown))}; there are {', '.join(ORACLES)}")
+    check(scenario)
     predicates = [predicate for name, predicate in PREDICATES.items() if name not in without]
     related = {relation: relation.related(scenario) for name, relation in RELATIONS.items() if name not in without}
     others = [relation for relation, other in related.items() if other is not None]

@@ -2,8 +2,8 @@
 
 A round opens the engine bare in this process, and runs the same scenario in a host, with canaries, poison, digests
 and snapshots, over the channel to the parent, whose predicates judge every one. Four requests step together in the
-replayed graph of their bucket. Rounds take turns, so that a machine's drift meets all alike; a round's figure is the
-mean of its steps, a figure shown the median of its rounds.
+replayed graph of their bucket. Rounds take turns, so that a machine's drift meets all alike; a round's figure is
+the mean of its steps, a figure shown the median of its rounds.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _judged(launcher: Launcher, scenario: Scenario) -> float:
 
     trace = launcher.run(Run(scenario, watch))
     if trace.outcome is not Outcome.OK:
-        raise RuntimeError(f"{trace.outcome.value} in {trace.where()}: {trace.detail or trace.violations[0].message}")
+        raise RuntimeError(f"{trace.outcome.value} in {trace.where()}: {trace.detail}")
     return (times[-1] - times[-_STEPS]) / (_STEPS - 1)
 
 
@@ -72,7 +72,8 @@ def _measure(worker: str, ways: dict[str, Callable[[Scenario], float]], rounds: 
                 seconds[name].append(taken)
     base = statistics.median(seconds["bare"])
     for name, values in seconds.items():
-        say(f"| {worker} | {name} | {statistics.median(values) * 1e3:.3f} | {statistics.median(values) / base:.2f} |")
+        median = statistics.median(values)
+        say(f"| {worker} | {name} | {median * 1e3:.3f} | {median / base:.2f} |")
 
 
 def main(rounds: int) -> None:

@@ -7,15 +7,16 @@ name of the oracle that saw it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from harness.invariants import PREDICATES, RELATIONS, Monitor, Relation, silent
 from harness.launch import Launcher, Run
 from harness.legality import check
-from harness.scenario import Scenario
+from harness.scenario import Admit, Capture, Config, Finish, Scenario, Step
 from harness.trace import Outcome, Trace, Violation
 
-__all__ = ["ENDS", "ORACLES", "Judgement", "examine", "judge"]
+__all__ = ["ENDS", "ORACLES", "Judgement", "examine", "judge", "undeclared"]
 
 # A legal scenario comes to its end: the engine neither raises nor crashes nor hangs.
 ENDS = "O-ENDS"
@@ -77,6 +78,22 @@ def examine(
             found += _related(relation, traces[index], traces[0])
     judgement.violations = list(_firsts(found))
     return judgement
+
+
+def undeclared(launcher: Launcher) -> dict[str, str]:
+    """Return the invariants that are silent about a target, with what it does not declare for them.
+
+    A short scenario with all of the target's options is run: what it never shows, it does not declare. Raises
+    `LaunchError` where it cannot be launched.
+    """
+    description = launcher.describe()
+    worker = description.workers[-1]  # the one of the two that has confidences, where there is one
+    config = Config(worker, num_seq_slots=4, max_num_requests=2, buckets=(2,))
+    every = {"sampling": True, "overlap": True, "page_size": 4, "recurrent": True, "verify": 2}
+    chosen: dict[str, Any] = {name: every[name] for name in description.options if name in every}
+    operations = (Capture(2), Admit("a", 4), Step(), Finish("a"))
+    scenario = Scenario(replace(config, **chosen), operations, "what a target declares")
+    return silent(launcher.run(Run(scenario)).snapshots)
 
 
 def _ends(trace: Trace) -> Iterator[Violation]:

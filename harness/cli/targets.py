@@ -10,6 +10,7 @@ from harness.cli._launch import find_source, launcher_for
 from harness.errors import HarnessError, UsageError
 from harness.fetching import ENGINES, Depth, fetch, fetched_releases, parse_release, remove
 from harness.launch import Launcher
+from harness.oracles import undeclared
 from harness.protocol import Description
 from harness.targets import TARGETS
 
@@ -33,7 +34,7 @@ def targets(context: click.Context, target: str, source: str, repo: Path | None,
         return
     if target:
         with launcher_for(target, find_source(target, source, repo), device, jobs=1) as launcher:
-            lines = _lines(launcher.describe())
+            lines = [*_lines(launcher.describe()), *_silent(launcher)]
         click.echo("\n".join([target, *(f"  {line}" for line in lines)]))
         return
     if source or repo:
@@ -73,6 +74,11 @@ def _fetched(name: str) -> list[str]:
         return []
     versions = [release.version for release in fetched_releases() if release.engine.name == name]
     return [f"{'fetched':<10} {', '.join(versions) or f'none: harness targets fetch {name}==VERSION'}"]
+
+
+def _silent(launcher: Launcher) -> list[str]:
+    """Say which invariants cannot speak of the target, and why."""
+    return [f"{'silent':<10} {name}, for it does not show {what}" for name, what in undeclared(launcher).items()]
 
 
 def _lines(description: Description) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from harness.cli._launch import find_source, launcher_for
-from harness.errors import HarnessError, UsageError
+from harness.errors import HarnessError, LaunchError, UsageError
 from harness.fetching import ENGINES, Depth, fetch, fetched_releases, parse_release, remove
 from harness.launch import Launcher
 from harness.oracles import undeclared
@@ -77,8 +77,12 @@ def _fetched(name: str) -> list[str]:
 
 
 def _silent(launcher: Launcher) -> list[str]:
-    """Say which invariants cannot speak of the target, and why."""
-    return [f"{'silent':<10} {name}, for it does not show {what}" for name, what in undeclared(launcher).items()]
+    """Say which invariants cannot speak of the target, and why; nothing where it cannot be launched."""
+    try:
+        missing = undeclared(launcher)
+    except LaunchError:
+        return []
+    return [f"{'silent':<10} {name}, for it does not show {what}" for name, what in missing.items()]
 
 
 def _lines(description: Description) -> list[str]:

@@ -12,7 +12,7 @@ from harness.engine.metadata import SpecMetadata, graph_copy
 from harness.engine.requests import Left
 from harness.engine.slots import SlotPool
 from harness.scenario import Config
-from harness.targets.base import OpenOptions
+from harness.targets.base import Inspection, OpenOptions
 from harness.targets.embedded import EmbeddedSession, EmbeddedTarget
 
 
@@ -72,3 +72,15 @@ class Broken(EmbeddedTarget):
         for name in options.faults:
             parts = BROKEN[name](parts)
         return EmbeddedSession(Engine(config, parts, options.capture, options.device, acquired=options.acquired))
+
+
+class _MuteSession(EmbeddedSession):
+    def inspect(self) -> Inspection:
+        return Inspection({}, {}, (), super().inspect().requests, {})
+
+
+class Mute(EmbeddedTarget):
+    """A right engine that shows nothing but what it drafts and emits."""
+
+    def open(self, config: Config, options: OpenOptions) -> EmbeddedSession:
+        return _MuteSession(Engine(config, Parts(), options.capture, options.device))

@@ -10,7 +10,7 @@ from broken_engines import BROKEN
 from harness.invariants import RELATIONS
 from harness.launch import Launcher
 from harness.legality import IllegalScenarioError, check
-from harness.oracles import ENDS, ORACLES, examine, judge
+from harness.oracles import ENDS, ORACLES, examine, judge, undeclared
 from harness.scenario import (
     WORKERS,
     Admit,
@@ -79,6 +79,18 @@ def test_a_broken_decision_is_named_by_its_invariant_and_by_what_it_changes(
 
 def test_every_broken_engine_of_these_tests_is_judged(broken: Launcher) -> None:
     assert all(judge(broken, _scenario("dspark"), (fault,)) for fault in BROKEN)
+
+
+def test_what_a_target_does_not_show_is_told_and_relations_need_none_of_it(launcher: Launcher) -> None:
+    assert undeclared(launcher) == {}
+    with Launcher("broken_engines:Mute", isolation="none") as mute:
+        missing = undeclared(mute)
+        judgement = examine(mute, _scenario("dflash"))
+    assert missing["I-CAP"] == "pools, and which of them addresses a tensor"
+    assert {"I-TAIL", "I-GEN", "I-FIELD", "I-BUDGET", "I-FRESH"} <= missing.keys()
+    assert not missing.keys() & {*RELATIONS, ENDS}
+    assert judgement.violations == []
+    assert judgement.silent["I-CAP"] == f"not declared: {missing['I-CAP']}"
 
 
 def test_an_oracle_that_is_left_out_says_nothing_and_the_others_say_what_they_said(broken: Launcher) -> None:

@@ -11,6 +11,7 @@ from harness.catalogue import find_bug, load_reproducer
 from harness.launch import Launcher
 from harness.reproduce import Parameters, reproduce
 
+C, D = ("c", "d", "dflash"), ("d", "d", "dflash")
 E, F, G = ("e", "d", "dflash"), ("f", "d", "dflash"), ("g", "e", "dflash")
 SPARK_D, SPARK_E = ("e", "d", "dspark"), ("g", "e", "dspark")
 CPP = "?layout=managed&backend=cpp"
@@ -19,6 +20,8 @@ CPP = "?layout=managed&backend=cpp"
 @pytest.mark.parametrize(
     ("bug", "family", "variant", "signature"),
     [
+        ("nvbugs/6451032", C, "", "I-SCRATCH:dummy-is-a-seat:slots"),
+        ("nvbugs/6451032", D, "", ""),
         ("nvbugs/6451032", E, "", ""),
         ("#16767", E, "", "I-SEEDED:not-its-row:worker._batch_to_slot"),
         ("#16767", F, "", ""),

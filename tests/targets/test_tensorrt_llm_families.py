@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from laying import lay_tree
+from laying import lay_tree, speculative
 
 from harness.catalogue import find_bug, load_reproducer
 from harness.launch import Launcher
@@ -16,6 +16,7 @@ from harness.verdicts import CaseResult
 
 # name -> (DFlash family, DSpark family, worker, variant)
 FAMILIES = {
+    "DFlash D, rows": ("d", "d", "dflash", ""),
     "DFlash E, rows": ("e", "d", "dflash", ""),
     "DFlash E, pages": ("e", "d", "dflash", "?layout=paged"),
     "DFlash F, rows": ("f", "d", "dflash", ""),
@@ -64,3 +65,26 @@ def test_a_pool_pinned_by_a_bucket_is_seen_in_the_orders_that_pin_it(
 def test_a_pool_that_spans_the_seats_holds_everywhere(tmp_path: Path, family: tuple[str, str, str, str]) -> None:
     results = run(tmp_path, family, "fixed", ("exact", "headroom"))
     assert [(r.outcome, r.where, r.detail, r.violations) for r in results if r.outcome is not Outcome.OK] == []
+
+
+@pytest.mark.parametrize(
+    ("worker", "module", "old"),
+    [
+        ("dflash", "dflash_inline", "self._batch_to_slot = torch.zeros(slots,"),
+        ("dspark", "dspark", "self._batch_to_slot = torch.full((slots,),"),
+    ],
+)
+def test_a_map_of_batch_rows_that_alone_is_too_small_is_named_by_what_it_lacks(
+    tmp_path: Path, worker: str, module: str, old: str
+) -> None:
+    file = speculative(lay_tree(tmp_path, "e", "d", "fixed")) / f"{module}.py"
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, old.replace("slots", "spec_metadata.max_num_requests")), encoding="utf-8")
+    parameters = Parameters((worker,), ("exact",), ("bucket",), ((2, 4, 5), (5, 4, 2)))
+    with Launcher("tensorrt_llm", source=str(tmp_path), isolation="none") as launcher:
+        small, large = reproduce(load_reproducer(find_bug("6535874")), parameters, launcher)
+    assert large.holds, "the first bucket is the largest batch"
+    (named,) = small.violations
+    assert named.signature == "I-CAP:batch:worker._batch_to_slot"
+    assert (named.expected, named.seen) == ("5", "2")

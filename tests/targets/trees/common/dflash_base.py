@@ -33,6 +33,10 @@ class DFlashBase(ContextStore, SpecWorkerBase):
     def max_draft_len(self):
         return self.spec_config.max_draft_len
 
+    @property
+    def _padding_row(self):
+        return self._dummy_slot
+
     def _forward_impl(
         self,
         input_ids,
@@ -59,7 +63,7 @@ class DFlashBase(ContextStore, SpecWorkerBase):
         contexts = attn_metadata.num_contexts
         if contexts:
             self._store_prefill_context(draft_model, spec_metadata, attn_metadata, position_ids.flatten())
-            spec_metadata._write_map(self, self._dummy_slot)
+            spec_metadata._write_map(self, self._padding_row)
         drafts = torch.zeros(contexts, self.max_draft_len, dtype=torch.int32, device="cuda")
         if attn_metadata.num_seqs > contexts:
             made = self._draft(draft_model, spec_metadata, attn_metadata, tokens, counts, input_ids.shape[0])

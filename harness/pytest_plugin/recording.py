@@ -57,16 +57,20 @@ def _leave(error: HarnessError) -> NoReturn:
     pytest.exit(f"harness: {error}", returncode=error.exit_code)
 
 
-def _limit_of(item: pytest.Item) -> float:
-    """The seconds that a test may take, as pytest-timeout reads them; 0 for no limit."""
-    mark = item.get_closest_marker("timeout")
-    if mark is not None:
-        return float(mark.args[0] if mark.args else mark.kwargs.get("timeout") or 0)
-    return float(item.config.getoption("timeout", default=None) or 0)
+class _Starts:
+    """Makes the line that tells which test starts, in the process that runs it."""
 
+    def __init__(self, config: pytest.Config, worker: str = "") -> None:
+        self._worker, self._pid = worker, os.getpid()
+        self._limit = float(config.getoption("timeout", default=None) or 0)
 
-def _started(item: pytest.Item, worker: str = "") -> Started:
-    return Started(plain_id(item.nodeid), time.time(), worker, os.getpid(), _limit_of(item))
+    def of(self, item: pytest.Item) -> Started:
+        """The limit is as pytest-timeout reads it: a mark, or the option; 0 for none."""
+        mark = item.get_closest_marker("timeout")
+        limit = self._limit
+        if mark is not None:
+            limit = float(mark.args[0] if mark.args else mark.kwargs.get("timeout") or 0)
+        return Started(plain_id(item.nodeid), time.time(), self._worker, self._pid, limit)
 
 
 class _Worker:
@@ -74,7 +78,7 @@ class _Worker:
 
     def __init__(self, config: pytest.Config, given: dict[str, Any]) -> None:
         self._config = config
-        self._id: str = getattr(config, "workerinput", {})["workerid"]
+        self._starts = _Starts(config, getattr(config, "workerinput", {})["workerid"])
         self._log = Appender(Path(given["log"])) if given["log"] else None
         self._plans: bool = given["plans"]
         self._done = frozenset(given["done"])
@@ -93,7 +97,7 @@ class _Worker:
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
         if self._log is not None:
             with suppress(HarnessError):  # the controller, which writes results, will say so
-                self._log.write(_started(item, self._id))
+                self._log.write(self._starts.of(item))
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         self._deselected += len(items)
@@ -121,6 +125,7 @@ class _Recorder:
         self._attempts: dict[str, int] = {}
         self._deselected = 0
         self._options = relevant_options(config)
+        self._starts = _Starts(config)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -164,8 +169,10 @@ class _Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        with _one_line():
-            self._log.write(_started(item))
+        try:  # twice a test: `_one_line` would cost as much as the writing
+            self._log.write(self._starts.of(item))
+        except HarnessError as error:
+            _leave(error)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect a test's reports. A plugin's `rerun` begins another attempt; a dead worker's report ends it."""
@@ -182,9 +189,11 @@ class _Recorder:
         """Write the result. A test that gave no report, since the run is being left, has none."""
         reports = self._reports.pop(nodeid, None)
         if reports:
-            attempt = self._attempts.pop(nodeid, 1)
-            with _one_line():
-                self._keep(fold(plain_id(nodeid), reports, attempt, self._options))
+            result = fold(plain_id(nodeid), reports, self._attempts.pop(nodeid, 1), self._options)
+            try:
+                self._keep(result)
+            except HarnessError as error:
+                _leave(error)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Write that tests are missing, as an error under the name of their file or class."""

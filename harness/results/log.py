@@ -189,13 +189,13 @@ class Appender:
         """
         line = to_line(record)
         try:
-            size = os.fstat(self._descriptor).st_size
+            size = os.lseek(self._descriptor, 0, os.SEEK_END)
             # Half a line of a process that died. Seen by mistake while another one writes, it costs an empty line.
             if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
                 line = b"\n" + line
             written = os.write(self._descriptor, line)
             if written < len(line):
-                if os.fstat(self._descriptor).st_size == size + written:
+                if os.lseek(self._descriptor, 0, os.SEEK_END) == size + written:
                     os.ftruncate(self._descriptor, size)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:

@@ -33,8 +33,9 @@ def replay(
     scenario = read_scenario(file)
     with launcher_for(target, find_source(target, source, repo), device, isolation) as launcher:
         check_faults(launcher, faults)
-        trace = launcher.run(Run(scenario, Monitor(scenario), faults))
-    for violation in trace.violations:
+        monitor = Monitor(scenario)
+        trace = launcher.run(Run(scenario, monitor, faults))
+    for violation in (*trace.violations, *monitor.ended(trace)):
         operation = scenario.operations[violation.operation]
         click.echo(f"{violation.invariant}: {safe(violation.message)}")
         click.echo(f"  after operation {violation.operation}, {operation}; {violation.orders}")

@@ -122,6 +122,15 @@ def test_a_worker_that_raises_is_an_error_with_its_message(launcher: Launcher) -
     assert trace.detail.startswith("ValueError: the worker says no [")
 
 
+def test_what_an_operation_that_raised_left_behind_is_seen_and_nothing_else_is(launcher: Launcher) -> None:
+    trace = run(launcher, "fine", "raise")
+    assert trace.left is not None
+    assert (trace.left.operation, trace.left.metadata["pid"]) == (1, serving_pid(trace))
+    assert len(trace.snapshots) == 1
+    assert run(launcher, "fine").left is None
+    assert run(launcher, "segfault").left is None
+
+
 def test_sys_exit_in_a_worker_costs_its_case_only(launcher: Launcher) -> None:
     assert run(launcher, "exit-politely").outcome in (Outcome.CRASH, Outcome.ERROR)
     assert run(launcher, "fine").outcome is Outcome.OK

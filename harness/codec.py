@@ -136,9 +136,16 @@ def _mapping(item: _Decoder) -> _Decoder:
     return decode_mapping
 
 
+def _plain_types(hint: Any) -> frozenset[type]:
+    """Return the types whose values need no decoding under an annotation: int, str, bool and None."""
+    options = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    return frozenset(option for option in options if option in (int, str, bool, type(None)))
+
+
 def _record(cls: Any) -> _Decoder:
     hints = typing.get_type_hints(cls)
     members = {field.name: _decoder(hints[field.name]) for field in dataclasses.fields(cls)}
+    plain = {field.name: _plain_types(hints[field.name]) for field in dataclasses.fields(cls)}
     required = {
         field.name
         for field in dataclasses.fields(cls)
@@ -150,6 +157,9 @@ def _record(cls: Any) -> _Decoder:
             raise CodecError(f"expected a mapping of {', '.join(members)}; found {_shown(data)}")
         values = {}
         for name, value in data.items():
+            if type(value) in plain.get(name, ()):  # most fields: no call for each
+                values[name] = value
+                continue
             if name not in members:
                 known = ", ".join(members) or "none"
                 raise CodecError(f"unknown field; known: {known}", (str(name),), name_is_wrong=True)

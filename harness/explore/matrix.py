@@ -29,7 +29,7 @@ HEALTHY = ""  # the name of the row without a fault
 class Catch:
     """The first thing that one invariant said about one fault.
 
-    oracle     "predicate", "probe", "relation", or "end" where the engine raised, crashed or hung.
+    oracle     "predicate", "probe", "relation", or "outcome" where the engine raised, crashed or hung.
     operation  its index, and `told` as text.
     scenario   the name of the trigger.
     """
@@ -112,7 +112,7 @@ def _oracle(violation: Violation, probed: Collection[tuple[str, str]]) -> str:
     if violation.invariant in RELATIONS:
         return "relation"
     if violation.invariant == ENDS:
-        return "end"
+        return "outcome"
     return "probe" if (violation.invariant, violation.rule) in probed else "predicate"
 
 

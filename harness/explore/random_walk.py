@@ -36,7 +36,7 @@ __all__ = ["OPERATION_WEIGHTS", "OPTIONS", "draw_config", "draw_scenario"]
 
 # How often an operation is tried; what is not legal at the moment is tried again as something else.
 OPERATION_WEIGHTS: dict[str, float] = {
-    "step": 50, "admit": 14, "prefill": 10, "finish": 7, "admit_disaggregated": 6, "preempt": 5, "resume": 7,
+    "step": 50, "admit": 14, "prefill": 25, "finish": 7, "admit_disaggregated": 6, "preempt": 5, "resume": 7,
     "abort": 4, "idle": 4, "draft_len": 3, "capture": 4, "warmup": 1.5, "rebind": 0.5,
 }  # fmt: skip
 
@@ -122,7 +122,7 @@ class _Walk:
         """A prompt, often in chunks, sometimes with a prefix hit."""
         length = self.generator.randint(1, _LONGEST_PROMPT)
         cached = self.generator.choice((None, None, self.generator.randrange(length)))
-        chunks = self._chunks(length - (cached or 0)) if self.generator.random() < 0.4 else ()
+        chunks = self._chunks(length - (cached or 0)) if self.generator.random() < 0.6 else ()
         pause = True if "prefill" in self.weights and self.generator.random() < 0.5 else None
         return Admit(self._request(), length, chunks, cached, pause if len(chunks) > 1 else None)
 

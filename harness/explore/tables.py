@@ -15,7 +15,7 @@ __all__ = ["END", "START", "check_page", "insert_table", "render_ablation", "ren
 START = "<!-- made by `harness matrix --markdown`: do not edit -->"
 END = "<!-- end of what `harness matrix` made -->"
 
-_ORACLES = ("predicate", "probe", "relation", "end")
+_ALONE = {"predicate": "a predicate", "probe": "a probe", "relation": "a relation", "outcome": "its outcome"}
 
 
 def render_matrix(rows: Sequence[Row]) -> str:
@@ -45,10 +45,10 @@ def _where(catch: Catch) -> str:
 
 def _summary(rows: Sequence[Row]) -> Iterator[str]:
     faults = [row for row in rows if row.fault]
-    for oracle in _ORACLES:
+    for oracle, told in _ALONE.items():
         alone = [row.fault for row in faults if row.oracles == {oracle}]
         if alone:
-            yield f"caught by a {oracle} alone: {len(alone)} ({', '.join(alone)})"
+            yield f"caught by {told} alone: {len(alone)} ({', '.join(alone)})"
 
 
 def _verdict(rows: Sequence[Row]) -> str:

@@ -52,7 +52,7 @@ BAKED_FAULTS = (
         _rebind_drops_slots,
     ),
     Fault(
-        "graphs-outlive-memory", "K11", "TensorRT-LLM PR 16319",
+        "graphs-outlive-memory", "K11", "nvbugs/6150288",
         "graphs captured before memory was replaced go on being replayed, on the old addresses",
         _graphs_outlive_memory,
     ),

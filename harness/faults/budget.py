@@ -72,7 +72,7 @@ BUDGET_FAULTS = (
         _empty_dummy_batch,
     ),
     Fault(
-        "budget-for-each", "K14", "TensorRT-LLM PR 13104",
+        "budget-for-each", "K14", "vLLM PR 51256",
         "what all requests of a step may verify together is granted to each of them",
         _budget_for_each,
     ),

@@ -39,9 +39,14 @@ def _one_token_a_request(parts: Parts) -> Parts:
     return replace(parts, refresh=refresh)
 
 
+def _slots_in_old_order(parts: Parts) -> Parts:
+    # The batch carries its tokens along when rows are reordered, and its slots not.
+    return replace(parts, slots_of=lambda map_, rows: parts.slots_of(map_, rows).sort().values)
+
+
 FIELD_FAULTS = (
     Fault(
-        "copy-runs-initialiser", "K13", "#13909",
+        "copy-runs-initialiser", "K13", "lmdeploy PR 4741",
         "a graph's copy of the metadata is initialised anew, and works its seat count out from the bucket",
         _copy_runs_initialiser,
     ),
@@ -59,5 +64,10 @@ FIELD_FAULTS = (
         "one-token-a-request", "K13", "SGLang PR 16974",
         "the graph path, one of several copies of the same code, counts one token a request",
         _one_token_a_request,
+    ),
+    Fault(
+        "slots-in-old-order", "K13", "vLLM PR 43434",
+        "slots are read in the order in which requests came, whatever the order of the batch",
+        _slots_in_old_order,
     ),
 )  # fmt: skip

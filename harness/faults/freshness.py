@@ -35,8 +35,8 @@ FRESHNESS_FAULTS = (
         _state_survives,
     ),
     Fault(
-        "table-survives", "K06", "vLLM PR 37728",
-        "a seat's table goes on naming the pages of a request that ended, which others may hold by now",
+        "table-survives", "K06", "SGLang PR 8103",
+        "behind the pages of a seat's new owner its table still names those that the last one needed",
         _table_survives,
     ),
 )  # fmt: skip

@@ -29,10 +29,6 @@ def _chunks_restart(parts: Parts) -> Parts:
     return replace(parts, restarts_context=lambda done, seen_from: done > seen_from)
 
 
-def _chunk_positions_local(parts: Parts) -> Parts:
-    return replace(parts, chunk_span=lambda done, count: (max(0, done - 1), count))
-
-
 def _length_drifts(parts: Parts) -> Parts:
     def advance(length: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
         # Moved on by one draft before the verification, and never set back where that one was rejected.
@@ -61,11 +57,6 @@ POSITION_FAULTS = (
         "chunks-restart", "K09", "TensorRT-LLM PR 15808",
         "every chunk of a prompt empties its slot as the first one does",
         _chunks_restart,
-    ),
-    Fault(
-        "chunk-one-early", "K09", "TensorRT-LLM PR 15808",
-        "a chunk behind the first begins one token early and ends one short of the prompt's end",
-        _chunk_positions_local,
     ),
     Fault(
         "length-drifts", "K09", "nvbugs/5821053",

@@ -59,8 +59,8 @@ SEEDING_FAULTS = (
         _first_forward_unmapped,
     ),
     Fault(
-        "handover-counts-as-seen", "K08", "vllm-ascend PR 16712",
-        "a request with no context here attends to what lies before its own range",
+        "handover-counts-as-seen", "K08", "TensorRT-LLM PR 17619",
+        "a context computed elsewhere is attended to as if it had been written here",
         _handover_counts_as_seen,
     ),
     Fault(

@@ -29,10 +29,6 @@ def _results_by_seat(parts: Parts) -> Parts:
     return replace(parts, result_row=lambda row, seat: seat)  # noqa: ARG005  # the bug
 
 
-def _slots_sorted(parts: Parts) -> Parts:
-    return replace(parts, slots_of=lambda map_, rows: parts.slots_of(map_, rows).sort().values)
-
-
 SPACE_FAULTS = (
     Fault(
         "slots-by-batch-row", "K07", "TensorRT-LLM PR 7100",
@@ -53,10 +49,5 @@ SPACE_FAULTS = (
         "results-by-seat", "K07", "vLLM PR 49738",
         "results are laid out by batch row and read by seat",
         _results_by_seat,
-    ),
-    Fault(
-        "slots-in-old-order", "K07", "vLLM PR 43434",
-        "slots are taken in the order in which requests came, which is that of the batch until it is reordered",
-        _slots_sorted,
     ),
 )  # fmt: skip

@@ -51,7 +51,7 @@ def test_the_first_word_of_every_invariant_stands_in_a_row() -> None:
     [
         (violation("I-POS"), "predicate"),
         (violation("R-ALONE"), "relation"),
-        (violation("O-ENDS", "error", operation=2), "end"),
+        (violation("O-ENDS", "error", operation=2), "outcome"),
     ],
 )
 def test_a_row_tells_what_kind_of_oracle_caught_the_fault(found: Violation, oracle: str) -> None:

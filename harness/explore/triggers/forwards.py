@@ -61,10 +61,19 @@ _OTHER_TWO = Story(
     ),
     replace(_THREE, max_num_requests=2),
 )  # fmt: skip
+_LARGEST_FIRST = Story(
+    "the larger of two buckets captured first",
+    (Capture(3), Capture(2), Admit("a", 4), Admit("b", 5), _STEP, _STEP),
+    replace(_THREE, buckets=(2, 3)),
+)
 _FULL_BUCKET = Story(
     "three requests in a bucket of three, beside one of one",
     (Capture(3), Capture(1), Admit("a", 4), Admit("b", 5), Admit("c", 6), _STEP, _STEP),
     replace(_THREE, buckets=(1, 3)),
+)
+_AS_THEY_CAME = Story(
+    "three requests, stepped in the order in which they came",
+    (Admit("a", 4), Admit("b", 7), Admit("c", 10), _STEP, _STEP, _STEP),
 )
 _PAGE_AFTER_PAGE = Story(
     "contexts that grow from page to page",
@@ -90,7 +99,6 @@ FORWARD_TRIGGERS: dict[str, tuple[Story, ...]] = {
     "handover-one-too-far": (_HANDED_OVER,),
     "prefix-from-zero": (_PREFIX_HIT,),
     "chunks-restart": (_CHUNKED,),
-    "chunk-one-early": (_CHUNKED,),
     "length-drifts": (_SOLO,),
     # K11
     "rebind-drops-slots": (_CACHE_REPLACED,),
@@ -102,6 +110,7 @@ FORWARD_TRIGGERS: dict[str, tuple[Story, ...]] = {
     "copy-not-refreshed": (_OTHER_TWO,),
     "refreshed-by-size": (_OTHER_TWO,),
     "one-token-a-request": (_OTHER_TWO,),
+    "slots-in-old-order": (_AS_THEY_CAME,),
     # K14
     "drafts-not-reserved": (_SOLO,),
     "bonus-not-reserved": (_SOLO,),

@@ -26,6 +26,11 @@ _SMALL_BATCHES = Story(
     (Capture(2), Admit("a", 4), Admit("b", 4), Admit("c", 4), Step(("a", "b")), Step(("c",))),
     replace(_THREE, buckets=(2,)),
 )
+_FEW_THEN_MORE = Story(
+    "one request in a bucket of three, then three",
+    (Capture(3), Admit("a", 4), _STEP, Admit("b", 5), Admit("c", 6), _STEP, _STEP),
+    replace(_THREE, buckets=(3,)),
+)
 _MORE_SEATS_THAN_ROWS = Story(
     "four long requests in four seats, two a batch",
     (

@@ -60,10 +60,6 @@ _EXACT = Story(
     ),
     replace(_FOUR, buckets=(1, 2, 4)),
 )  # fmt: skip
-_AS_THEY_CAME = Story(
-    "three requests, stepped in the order in which they came",
-    (Admit("a", 4), Admit("b", 7), Admit("c", 10), _STEP, _STEP, _STEP),
-)
 _REORDERED = Story(
     "three requests, each step in another order",
     (
@@ -95,5 +91,4 @@ ROW_TRIGGERS: dict[str, tuple[Story, ...]] = {
     "sampled-by-batch-row": (replace(_REORDERED, config=replace(_REORDERED.config, sampling=True)),),
     "relayed-by-batch-row": (_MOVED_UP,),
     "results-by-seat": (_REORDERED,),
-    "slots-in-old-order": (_AS_THEY_CAME,),
 }

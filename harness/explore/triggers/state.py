@@ -18,6 +18,10 @@ _GENERATION_FIRST = Story(
     (AdmitDisaggregated("a", 4), AdmitDisaggregated("b", 5), _STEP, _STEP),
 )
 _PREFIX_HIT = Story("a request behind a prefix hit", (Admit("a", 9, cached=5), _STEP, _STEP))
+_HIT_IN_USED_ROW = Story(
+    "a prefix hit after a step of others",
+    (Admit("b", 4), _STEP, Admit("a", 9, cached=5), _STEP, _STEP),
+)
 _RECYCLED = Story(
     "a short request in the row of a longer one",
     (Admit("a", 12), _STEP, Finish("a"), Admit("b", 3), _STEP, _STEP),
@@ -33,6 +37,7 @@ _SHORT = Story("one request for two steps", (Admit("a", 4), _STEP, _STEP))
 _LONG_RESUMED = Story(
     "a request past a window, preempted and resumed at a smaller draft length",
     (Admit("a", 9), _STEP, _STEP, DraftLen(1), Preempt("a"), Resume("a"), _STEP, _STEP),
+    Config("dflash", num_seq_slots=1, max_num_requests=1, buckets=(), draft_len=4),
 )
 _LEFT_OUT = Story(
     "a batch without a live request",
@@ -54,6 +59,13 @@ _ID_HANDED_OVER_AGAIN = Story(
     ),
     replace(_ONE, num_seq_slots=4, max_num_requests=2, overlap=True),
 )  # fmt: skip
+
+_ONE_DRAFT_FOR_THREE = Story(
+    "one draft verified a step, three requests",
+    (Admit("a", 4), Admit("b", 5), Admit("c", 6), _STEP, _STEP),
+    Config("dspark", num_seq_slots=3, max_num_requests=3, buckets=(), seed=1, verify=1),
+    workers=("dspark",),
+)
 
 
 def _with(story: Story, **options: bool | int) -> Story:

@@ -39,10 +39,11 @@ class Closing:
         """What a session is started with beyond the command line."""
         return [*self._options, "--resume"] if again else self._options
 
-    def say(self, line: str) -> None:
-        """Tell what happened between two processes."""
+    def say(self, line: str, *, after_a_death: bool = False) -> None:
+        """Tell what happened between two processes. One that died left its own line unfinished."""
         self.said = True
-        print(f"harness: {line}", flush=True)  # noqa: T201  # no reporter of pytest's is alive here
+        lead = "\n" if after_a_death else ""
+        print(f"{lead}harness: {line}", flush=True)  # noqa: T201  # no reporter of pytest's is alive here
 
     def close(self, status: int) -> int:
         """Write JUnit, say what it all came to where no single session could, and return the exit status."""

@@ -66,9 +66,10 @@ class SupervisedRun:
             deadly = 0 if gained else deadly + 1
             most = _BROKEN if self._notes.read("broken") or self._notes.read("exit") else _DEADLY
             if not again or sterile >= _STERILE or deadly >= most:
-                self._closing.say(f"no progress: {blame.told or ended.cause}; results so far are in the log")
+                told = f"no progress: {blame.told or ended.cause}; results so far are in the log"
+                self._closing.say(told, after_a_death=True)
                 return _INTERNAL_ERROR, False
-            self._closing.say(f"{blame.told}; going on with the rest")
+            self._closing.say(f"{blame.told}; going on with the rest", after_a_death=True)
 
     def _note_apart(self) -> None:
         for text in self._notes.read("apart").values():

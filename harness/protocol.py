@@ -9,6 +9,7 @@ Everything is plain data: nothing is evaluated, nothing unpickled.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -119,11 +120,21 @@ def changes(before: Snapshot | None, now: Snapshot) -> Snapshot:
         return now
     kept: dict[str, Any] = {}
     for field_name in _NAMED:
-        known = {item.name: item for item in getattr(before, field_name)}
+        earlier, items = getattr(before, field_name), getattr(now, field_name)
+        if not _same_names(earlier, items):
+            known = {item.name: item for item in earlier}
+            earlier = [known.get(item.name) for item in items]
         kept[field_name] = tuple(
-            item for item in getattr(now, field_name) if (old := known.get(item.name)) is not item and old != item
+            item for old, item in zip(earlier, items, strict=True) if old is not item and old != item
         )
     return replace(now, **kept)
+
+
+def _same_names(earlier: Sequence[Any], items: Sequence[Any]) -> bool:
+    """Whether the records are those of before, in their order: after nearly every operation."""
+    return len(earlier) == len(items) and all(
+        old is item or old.name == item.name for old, item in zip(earlier, items, strict=True)
+    )
 
 
 def with_changes(before: Snapshot | None, received: Snapshot) -> Snapshot:
@@ -132,7 +143,11 @@ def with_changes(before: Snapshot | None, received: Snapshot) -> Snapshot:
         return received
     whole: dict[str, Any] = {}
     for field_name in _NAMED:
+        changed = getattr(received, field_name)
+        if not changed:
+            whole[field_name] = getattr(before, field_name)
+            continue
         items = {item.name: item for item in getattr(before, field_name)}
-        items.update((item.name, item) for item in getattr(received, field_name))
+        items.update((item.name, item) for item in changed)
         whole[field_name] = tuple(items.values())
     return replace(received, **whole)

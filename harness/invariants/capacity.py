@@ -16,6 +16,8 @@ def spans_seats(view: View) -> Iterator[Violation]:
     The capacity is read from the configuration, its owner, never from the metadata of whatever drafted first.
     """
     for pool in view.now.pools:
+        if pool is view.before_pool(pool.name):
+            continue  # the very record of the last snapshot
         needed = len(view.span(pool))
         if pool.capacity != needed:
             yield view.broken(

@@ -35,6 +35,8 @@ def _dummy(view: View, pool: Pool) -> Iterator[Violation]:
 
 def _owners(view: View, pool: Pool) -> Iterator[Violation]:
     holder: dict[int, str] = {}
+    if pool is view.before_pool(pool.name):
+        return  # the very record of the last snapshot
     for request, row in ((request, row) for request, rows in pool.holders().items() for row in rows):
         if row == pool.dummy:
             yield view.broken(
@@ -87,11 +89,8 @@ def _absent(view: View) -> Iterator[Violation]:
 def _kept(view: View, pool: Pool) -> list[tuple[str, int]]:
     """Return the rows of requests that had no part in this operation and hold them since before it."""
     before = view.before_pool(pool.name)
-    held = before.holders() if before else {}
-    return [
-        (request, row)
-        for request, rows in pool.holders().items()
-        if request not in view.now.batch
-        for row in rows
-        if row in held.get(request, ())
-    ]
+    absent = [request for request in {**pool.owners, **pool.holdings} if request not in view.now.batch]
+    if before is None or not absent:
+        return []
+    rows, held = pool.holders(), before.holders()
+    return [(request, row) for request in absent for row in rows[request] if row in held.get(request, ())]

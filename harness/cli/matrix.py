@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
-from harness.cli._launch import check_faults, launcher_for
+from harness.catalogue import load_catalogue, load_reproducer
+from harness.cli._launch import check_faults, find_source, launcher_for
 from harness.codec import dumps
 from harness.errors import ExitCode, UsageError
 from harness.explore import caught_by_one_alone, run_matrix
 from harness.explore.tables import check_page, insert_table, render_ablation, render_markdown, render_matrix
+from harness.explore.versions import render_versions, version_matrix
 from harness.files import write_atomically
 from harness.oracles import ORACLES
 
@@ -19,6 +23,7 @@ __all__ = ["matrix"]
 
 @click.command()
 @click.option("--target", default="embedded", show_default=True, help="Engine under test.")
+@click.option("--source", default="", help="V1,V2: every bug's reproducer on these versions, side by side.")
 @click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
 @click.option("--fault", "faults", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
 @click.option("--without", multiple=True, metavar="ORACLE", help="Leave an oracle out; may be repeated.")
@@ -27,6 +32,7 @@ __all__ = ["matrix"]
 @click.option("--markdown", type=click.Path(path_type=Path), help="Write the table into this page.")
 def matrix(
     target: str,
+    source: str,
     device: str,
     faults: tuple[str, ...],
     without: tuple[str, ...],
@@ -36,9 +42,13 @@ def matrix(
 ) -> None:
     """Run every seeded fault, and the engine without one, through its trigger scenarios under every oracle.
 
+    With --source it is the catalogue's bugs on released versions instead, and 0 means that all of them hold.
+
     Exit code 0: every fault is caught and the healthy engine holds; 1: not so, or with --ablate an oracle that no
     fault needs; 2: usage; 3: the target cannot be launched; 4: the harness itself failed.
     """
+    if source:
+        _show_versions(target, source, device, json_file, faults or without or ablate or markdown)
     for name in without:
         if name not in ORACLES:
             raise UsageError(f"--without {name}: no such oracle; there are {', '.join(ORACLES)}")
@@ -58,3 +68,15 @@ def matrix(
     if markdown:
         insert_table(markdown, render_markdown(rows))
     raise click.exceptions.Exit(ExitCode.HOLDS if holds else ExitCode.VIOLATION)
+
+
+def _show_versions(target: str, source: str, device: str, json_file: Path | None, others: object) -> NoReturn:
+    if others:
+        raise UsageError("--source: compares versions, which no option about faults and oracles goes with")
+    found = {name: find_source(target, name) for name in source.split(",")}
+    starts = {name: partial(launcher_for, target, place, device) for name, place in found.items()}
+    cells = list(version_matrix([load_reproducer(entry) for entry in load_catalogue()], starts))
+    click.echo(render_versions(cells), nl=False)
+    if json_file:
+        write_atomically(json_file, dumps({"target": target, "device": device, "cells": cells}) + "\n")
+    raise click.exceptions.Exit(ExitCode.HOLDS if all(cell.holds for cell in cells) else ExitCode.VIOLATION)

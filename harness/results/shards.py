@@ -49,9 +49,9 @@ def plan_shards(tests: Sequence[str], durations: Mapping[str, float], count: int
     shards = _longest_first(weights, count)
     target = target_of(weights, count)
     _exchange(shards, weights, target)
-    if _longest(shards, weights) > target:
-        shards = _search(weights, count, target) or shards
-    _fill_empty(shards)
+    if _longest(shards, weights) > target and (found := _search(weights, count, target)):
+        shards = found
+        _fill_empty(shards)
     return [[tests[i] for i in sorted(shard)] for shard in shards]
 
 
@@ -158,7 +158,10 @@ def _places(loads: Sequence[int], weight: int, target: int) -> list[int]:
 
 
 def _fill_empty(shards: list[list[int]]) -> None:
-    """Give every empty shard one test of a shard that has several: no shard becomes longer than the longest."""
+    """Give every empty shard one test of a shard that has several: no shard becomes longer than the longest.
+
+    Longest first leaves none empty; a search may, since it only looks at lengths.
+    """
     for shard in shards:
         if not shard:
             donor = max(shards, key=len)

@@ -57,9 +57,9 @@ def test_the_longest_shard_keeps_its_limit_wherever_any_assignment_does(weights:
         assert max(loads(planned(weights, count), weights)) <= target
 
 
-def test_where_longest_first_misses_the_limit_and_an_exchange_reaches_it() -> None:
-    weights = [7, 6, 5, 5, 4, 3]  # longest first: 7+4+3, 6+5+5 -> 14 and 16
-    assert sorted(loads(planned(weights, 2), weights)) == [15, 15]
+def test_where_nothing_reaches_the_limit_an_exchange_still_shortens_what_longest_first_leaves() -> None:
+    weights = [70, 60, 40, 50, 60, 50, 50]  # three shards of at most 133 cannot be; longest first leaves 150
+    assert max(loads(planned(weights, 3), weights)) == 140 == shortest_possible(weights, 3)
 
 
 def test_where_only_a_search_reaches_it() -> None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from harness.bisect.history import Commit, History
 from harness.errors import LaunchError, UsageError
+from harness.trace import Outcome
 from harness.verdicts import CaseResult
 
 __all__ = ["Found", "Shown", "Verdict", "search"]
@@ -86,6 +87,9 @@ class _Asked:
         self.wanted = self.wanted or next(iter(shown.failures))
         if self.wanted in shown.failures:
             return Verdict("bad", self.wanted, shown.failures[self.wanted])
+        for signature, failure in shown.failures.items():
+            if failure.outcome in (Outcome.CRASH, Outcome.HANG):
+                return Verdict("bad", signature, failure)  # what a broken pool comes to, where nothing stops it
         # Another failure ends a case before the one looked for could show: neither word would be true.
         other, failure = next(iter(shown.failures.items()))
         return Verdict("skip", f"fails otherwise: {other}", failure)
@@ -94,9 +98,9 @@ class _Asked:
 def search(history: History, good: str, bad: str, test: Test, progress: Progress) -> Found:
     """Return the first commit between `good` and `bad` that shows what `bad` shows.
 
-    A commit is bad with that signature only; one that fails by another is skipped, as is one that cannot be
-    launched. Raises `UsageError` where `good` or `bad` is not what it is said to be, `LaunchError` where one of
-    them cannot be launched.
+    A commit is bad with that signature, or where the worker's process crashes or hangs; one that fails by another
+    finding is skipped, as is one that cannot be launched. Raises `UsageError` where `good` or `bad` is not what it
+    is said to be, `LaunchError` where one of them cannot be launched.
     """
     asked = _Asked(history, test, progress)
     _expect(asked, bad, "bad", "--bad")

@@ -114,6 +114,19 @@ def test_a_crash_is_bad_and_costs_its_case_only(
     assert "crash: the host process was ended by SIGABRT" in result.output
 
 
+def test_a_crash_on_the_way_is_bad_though_the_end_shows_a_finding(
+    repo: TreeRepo, run: Bisect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.launch.default_jobs", lambda _: 1)
+    good = repo.commit("fixed", "start")
+    crash = "import os; os.abort()\n        self._advance(slots, accepted)"
+    culprit = repo.commit("fixed", "dies in a step", ("self._advance(slots, accepted)", crash))
+    bad = repo.commit("broken", "end")
+    result = run(good, bad, "--isolation", "fork")
+    assert f"first bad commit: {culprit}" in result.output
+    assert "[I-CAP:capacity:slots]" in result.output, "the end's own finding"
+
+
 RAISES = ("self._advance(slots, accepted)", "raise RuntimeError('lost a page')")
 
 

@@ -47,12 +47,13 @@ class Naive:
     def __init__(self, shape: ModelShape, weights: Weights, recurrent: bool = False) -> None:
         self.shape, self.weights, self.recurrent = shape, weights, recurrent
 
-    def state(self, tokens: Sequence[int]) -> Tensor:
-        """Return the recurrent state [H] after tokens."""
-        gate, state = self.weights["target.gate"], torch.zeros(self.shape.hidden, dtype=torch.float64)
+    def states(self, tokens: Sequence[int]) -> Tensor:
+        """Return the recurrent states [T,H] after each token."""
+        gate, state, states = self.weights["target.gate"], torch.zeros(self.shape.hidden, dtype=torch.float64), []
         for token in tokens:
             state = state * gate + self.weights["target.embed"][token] * (1 - gate)
-        return state
+            states.append(state)
+        return torch.stack(states)
 
     def _part(self, name: str, x: Tensor, positions: Tensor, heads: int, *, norm: str = "") -> Tensor:
         projected = (x @ self.weights[name].T).view(x.shape[0], heads, self.shape.head_dim)
@@ -76,7 +77,7 @@ class Naive:
         visible = positions[None] <= positions[:, None]
         x = w["target.embed"][torch.tensor(tokens)]
         if self.recurrent:
-            x = x + torch.stack([self.state(tokens[: end + 1]) for end in range(len(tokens))])
+            x = x + self.states(tokens)
         states = []
         for index in range(s.target_layers):
             name = f"target.{index}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from engine_rig import SHAPE, greedy_of
+from hypothesis import note
 from hypothesis import strategies as st
 
 from harness.engine import Engine, Parts
@@ -35,35 +37,34 @@ from harness.scenario import (
 )
 from harness.targets.embedded import EmbeddedSession
 
-_NAMES = st.sampled_from(["r0", "r1", "r2"])
-_CHUNKS = st.lists(st.integers(1, 3), min_size=1, max_size=3).map(tuple)
+LENGTH, LONGEST = 24, 48  # operations of a walk; tokens of a text
+_NAMES = ("r0", "r1", "r2")
 
 
-def _admit(name: str, chunks: tuple[int, ...], cached: int | None, pause: bool) -> Admit:
-    return Admit(name, sum(chunks) + (cached or 0), chunks, cached, True if pause and len(chunks) > 1 else None)
+def _coming(name: str) -> list[Operation]:
+    parts, hit = Admit(name, 5, (2, 1, 2), None, True), Admit(name, 6, (3, 1), 2)
+    return [Admit(name, 4), parts, hit, AdmitDisaggregated(name, 3)]
 
 
-_STEPS = st.builds(Step, st.none(), st.sampled_from([None, False]))
-_OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
-    _STEPS,
-    st.builds(_admit, _NAMES, _CHUNKS, st.none() | st.just(2), st.booleans()),
-    st.builds(Prefill, _NAMES),
-    _STEPS,
-    st.builds(AdmitDisaggregated, _NAMES, st.integers(1, 5)),
-    st.builds(Preempt, _NAMES),
-    st.builds(Resume, _NAMES),
-    st.builds(Finish, _NAMES) | st.builds(Abort, _NAMES),
-    st.builds(DraftLen, st.integers(0, 3)),
-    st.builds(Capture, st.sampled_from([1, 2])) | st.just(Warmup()) | st.just(Rebind()),
-    st.builds(Idle, st.booleans()),
-)
+def _choices(model: Model, steady: bool) -> list[Operation]:
+    """Return what may come next; steps stand there several times, for they are what an engine does most."""
+    each: list[Operation] = [
+        operation
+        for name in _NAMES
+        for operation in (*_coming(name), Prefill(name), Preempt(name), Resume(name), Resume(name), Finish(name))
+    ]
+    each += [Abort("r0"), Idle(True), Capture(1), Capture(2), Warmup(), Rebind(), Step(graph=False)]
+    each += [Step(), Step(("r0",))] * 5
+    if not steady:
+        each += [DraftLen(k) for k in (0, 2, 3)]
+    return [operation for operation in each if model.problem(operation) is None]
 
 
 @st.composite
 def scenarios(draw: st.DrawFn, /, *, steady: bool = False, **options: Any) -> Scenario:
-    """Draw operations freely and keep those that are legal; every option is on or off unless it is given.
+    """Draw a walk of legal operations; every option is on or off unless it is given.
 
-    Steady: the draft length stays as it is.
+    Steady: the draft length stays as it is. A walk is drawn by its seed: Hypothesis itself prefers short ones.
     """
     worker = draw(st.sampled_from(WORKERS))
     drawn: dict[str, Any] = {
@@ -71,14 +72,16 @@ def scenarios(draw: st.DrawFn, /, *, steady: bool = False, **options: Any) -> Sc
         "recurrent": draw(st.booleans()), "verify": draw(st.integers(0, 3)) if worker == "dspark" else 0,
     }  # fmt: skip
     drawn |= options
-    config = Config(worker, 4 if drawn["overlap"] else 3, 2, (1, 2), max_seq_len=30, **drawn)
-    model, kept = Model(config), []
-    for operation in draw(st.lists(_OPERATIONS, min_size=6, max_size=22)):
-        if model.problem(operation) is None and not (steady and isinstance(operation, DraftLen)):
-            model.apply(operation)
-            kept.append(operation)
-    scenario = Scenario(config, tuple(kept))
+    config = Config(worker, 4 if drawn["overlap"] else 3, 2, (1, 2), max_seq_len=48, **drawn)
+    model, operations = Model(config), []
+    generator = random.Random(draw(st.integers(0, 1 << 32)))
+    for _ in range(LENGTH - draw(st.integers(0, LENGTH))):
+        operation = generator.choice(_choices(model, steady))
+        model.apply(operation)
+        operations.append(operation)
+    scenario = Scenario(config, tuple(operations))
     check(scenario)
+    note(f"{config}\n" + "\n".join(map(str, operations)))
     return scenario
 
 
@@ -111,7 +114,7 @@ def play(
     living: dict[str, Life] = {}
 
     def by_turns(request: str, position: int, drafts: list[int]) -> list[int]:
-        text = greedy_of(request, living[request].prompt_len, 28, scenario.config.recurrent)
+        text = greedy_of(request, living[request].prompt_len, LONGEST, scenario.config.recurrent)
         right = list(text[position + 1 : position + 1 + len(drafts)])
         (good,) = hashed_ids(f"{request} at {position}", 1, len(drafts) + 1, 2)
         return right[:good] + [(token + 1) % SHAPE.vocab for token in (right[good:] or drafts[good:])]

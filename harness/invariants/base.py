@@ -19,6 +19,7 @@ class View:
     live      requests that hold a seat after this operation.
     earlier   the last state of each request that has not ended, before this operation.
     written   context tokens of each live request whose states the worker was given so far.
+    buckets   those whose graph was replayed at the present draft length, and can be again.
     captured  where a graph was replayed: each buffer's generation when that graph was captured.
     """
 
@@ -30,6 +31,7 @@ class View:
     written: Mapping[str, int] = field(default_factory=dict)
     captured: Mapping[str, int] = field(default_factory=dict)
     earlier: Mapping[str, RequestState] = field(default_factory=dict)
+    buckets: Collection[int] = ()
 
     def span(self, pool: Pool) -> range:
         """Return the rows that requests may own: as many as the configuration says, not as the pool does."""

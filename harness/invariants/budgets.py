@@ -11,7 +11,10 @@ __all__ = ["forwards_keep_to_their_budget"]
 
 
 def forwards_keep_to_their_budget(view: View) -> Iterator[Violation]:
-    """Tokens, rows and pages consumed are at most those reserved; rows fit a batch. Dummies obey the same."""
+    """Tokens, rows and pages consumed are at most those reserved; rows fit a batch. Dummies obey the same.
+
+    Drafts that all requests of a step verify are at most as many as the configuration grants it.
+    """
     for what, used in view.now.consumed.items():
         reserved = view.now.reserved.get(what, 0)
         if used > reserved:
@@ -24,4 +27,10 @@ def forwards_keep_to_their_budget(view: View) -> Iterator[Violation]:
         yield view.broken(
             "I-BUDGET", "batch", f"the forward had {rows} rows; a batch has {limit}",
             expected=f"at most {limit}", seen=rows, buffer="rows",
+        )  # fmt: skip
+    verified = sum(state.verified or 0 for state in view.now.requests.values())
+    if view.config.verify and verified > view.config.verify:
+        yield view.broken(
+            "I-BUDGET", "verified", f"{verified} drafts were verified; a step has {view.config.verify}",
+            expected=f"at most {view.config.verify}", seen=verified, buffer="drafts",
         )  # fmt: skip

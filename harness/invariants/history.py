@@ -19,6 +19,7 @@ class History:
         self._model = Model(scenario.config)
         self._done = 0
         self._generations: dict[tuple[int, int], dict[str, int]] = {}
+        self._replayed: set[tuple[int, int]] = set()
         self.written: dict[str, int] = {}
         self.earlier: dict[str, RequestState] = {}
 
@@ -28,6 +29,8 @@ class History:
             self._model.apply(operation)
             self._write(operation)
         self._done = now.operation + 1
+        if now.graph is not None:
+            self._replayed.add((now.graph, self._model.draft_len))
         operation = self._operations[now.operation]
         if isinstance(operation, Capture):
             generations = {buffer.name: buffer.generation for buffer in now.buffers}
@@ -56,6 +59,12 @@ class History:
     def live(self) -> tuple[str, ...]:
         """Requests that hold a seat."""
         return tuple(self._model.running)
+
+    @property
+    def buckets(self) -> frozenset[int]:
+        """Buckets whose graph was replayed at the present draft length, and is not void."""
+        k = self._model.draft_len
+        return frozenset(bucket for bucket, at in self._replayed & self._model.captured if at == k)
 
     def captured(self, now: Snapshot) -> Mapping[str, int]:
         """Return each buffer's generation when the graph that `now` replayed was captured; empty for none."""

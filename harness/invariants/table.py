@@ -80,8 +80,8 @@ ENTRIES = (
     ),
     Entry(
         "I-BUDGET", "predicate", ("K14",),
-        "a forward uses no more tokens, rows and pages than were reserved for it, and no more rows than a batch "
-        "has",
+        "a forward uses no more tokens, rows and pages than were reserved for it, no more rows than a batch has, "
+        "and verifies no more drafts than a step is granted",
         "what it reserves and consumes",
         lambda now: bool(now.consumed),
     ),
@@ -157,7 +157,8 @@ ENTRIES = (
     ),
     Entry(
         "I-LOUD", "predicate", ("K15",),
-        "a request that a pool refused a row has one in the end, or the operation raises",
+        "a request that a pool refused a row has one in the end, or the operation raises; a step that a graph "
+        "replayed before would hold does not run eagerly",
         "refusals as events",
         _events,
     ),

@@ -37,6 +37,12 @@ def test_every_tensor_of_the_embedded_engine_is_placed(worker: str, faults: tupl
     assert layout == PLACED
 
 
+def test_pages_are_rows_of_their_own_with_the_null_page_and_a_guard_behind_them() -> None:
+    layout = find_layout(load_target("embedded"), Config("dflash", 5, 5, (), page_size=4), OPTIONS)
+    assert layout["target.pages"] == Layout("slot", row_dim=1, entries=1, extra=2)
+    assert layout["target.page_table"] == SLOT
+
+
 class _Grown:
     """A target whose one tensor has a shape that depends on the capacities in a given way."""
 

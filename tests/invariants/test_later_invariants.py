@@ -217,3 +217,12 @@ def test_a_buffer_that_moves_while_a_graph_is_captured_is_named() -> None:
     now = replace(before, operation=1, buffers=(replace(CONTEXT, generation=1), MAP))
     (violation,) = judged(graphs_read_present_storage, now, before=before, operations=operations)
     assert (violation.invariant, violation.rule, violation.buffer) == ("I-BAKED", "allocated", "worker.context")
+
+
+def test_requests_verify_together_no_more_than_a_step_is_granted() -> None:
+    config = replace(CONFIG, worker="dspark", verify=2)
+    both = {"a": replace(A, verified=1), "b": replace(A, verified=1)}
+    assert judged(forwards_keep_to_their_budget, snapshot(requests=both), config=config) == []
+    both["b"] = replace(A, verified=2)
+    (violation,) = judged(forwards_keep_to_their_budget, snapshot(requests=both), config=config)
+    assert (violation.rule, violation.expected, violation.seen) == ("verified", "at most 2", "3")

@@ -8,7 +8,7 @@ import pytest
 from handmade import CONFIG, CONTEXT, HEALTHY, MAP, SLOTS, judged, snapshot
 
 from harness.invariants import Monitor, graphs_read_present_storage, refusals_are_loud
-from harness.scenario import Admit, Capture, Scenario, Step
+from harness.scenario import Admit, Capture, DraftLen, Operation, Rebind, Scenario, Step
 from harness.trace import Event, EventKind, Snapshot, Violation
 
 REFUSED = Event(EventKind.REFUSE, "slots", "b")
@@ -30,6 +30,28 @@ def test_a_refused_request_that_runs_on_without_a_row_is_named() -> None:
 def test_a_refusal_of_somebody_who_does_not_run_is_no_finding(other: Event) -> None:
     without = replace(SLOTS, owners={"a": 0}, free=(1, 2))
     assert judged(refusals_are_loud, snapshot(events=(other,), pools=(without,))) == []
+
+
+def _stepped_again(graph: int | None, step: Step, *between: Operation) -> list[Violation]:
+    operations = (Capture(2), Admit("a", 4), Admit("b", 4), Step(("a",)), *between, step)
+    monitor = Monitor(Scenario(CONFIG, operations), [refusals_are_loud])
+    assert monitor(snapshot(operation=3, graph=2)) == []
+    return monitor(snapshot(operation=len(operations) - 1, graph=graph))
+
+
+def test_a_step_that_runs_eagerly_though_its_graph_was_replayed_before_is_named() -> None:
+    assert _stepped_again(2, Step(("a",))) == []
+    (violation,) = _stepped_again(None, Step(("a",)))
+    assert (violation.rule, violation.expected, violation.seen) == ("eager", "the graph of bucket 2", "no graph")
+
+
+@pytest.mark.parametrize(
+    ("step", "between"),
+    [(Step(("a",), graph=False), ()), (Step(("a",)), (Rebind(),)), (Step(("a",)), (DraftLen(1),))],
+    ids=["asked for", "graphs are void", "another draft length"],
+)
+def test_a_step_may_run_eagerly_where_no_graph_is_to_be_used(step: Step, between: tuple[Operation, ...]) -> None:
+    assert _stepped_again(None, step, *between) == []
 
 
 def _replayed(generation: int, graph: int | None = 2) -> list[Violation]:

@@ -101,6 +101,11 @@ _PADDED = Story(
     (Capture(3), Admit("a", 4), Admit("b", 4), _STEP, _STEP),
     replace(_THREE, buckets=(3,)),
 )
+_FULL_THEN_PADDED = Story(
+    "three requests in a bucket of three, then two",
+    (Capture(3), Admit("a", 4), Admit("b", 4), Admit("c", 4), _STEP, Finish("c"), _STEP, _STEP),
+    replace(_THREE, buckets=(3,)),
+)
 
 POOL_TRIGGERS: dict[str, tuple[Story, ...]] = {
     # K01
@@ -122,7 +127,7 @@ POOL_TRIGGERS: dict[str, tuple[Story, ...]] = {
     # K15
     "refusal-ignored": (_ONE_FOR_ONE,),
     "no-pages-no-matter": (_ALL_PAGES,),
-    "eager-for-ever": (_PADDED,),
+    "eager-for-ever": (_FULL_THEN_PADDED,),
     # K16
     "slot-zero-is-none": (_ONE_LEAVES,),
     "narrow-offsets": (_MANY_SEATS,),

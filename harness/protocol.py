@@ -16,7 +16,7 @@ from typing import Any
 from harness.scenario import Scenario
 from harness.trace import Outcome, Snapshot
 
-__all__ = ["Description", "End", "Layout", "Reply", "Request", "changes", "with_changes"]
+__all__ = ["Description", "End", "FaultOrigin", "Layout", "Reply", "Request", "changes", "with_changes"]
 
 # Fields of a snapshot that are lists of named records, most of which no operation touches.
 _NAMED = ("buffers", "pools", "graph_inputs", "fields")
@@ -57,6 +57,14 @@ class Request:
 
 
 @dataclass(frozen=True)
+class FaultOrigin:
+    """Where a seeded fault comes from: the kind of bug, K01 to K16, and the public bug it is modelled on."""
+
+    kind: str
+    modelled_on: str
+
+
+@dataclass(frozen=True)
 class Description:
     """What a target is and can do, as `harness targets` and every report show it.
 
@@ -65,6 +73,7 @@ class Description:
     dummy       where its padding goes, in words; releases: when a slot is given back.
     keeps_absent  whether a live request that is absent from a batch keeps its slot.
     own, stand_ins  which code is the engine's own, and what was put in the place of something else.
+    origins     where those of its faults come from that were made after a public bug.
     options     names of the options of a configuration that it can be opened with.
     """
 
@@ -80,6 +89,7 @@ class Description:
     own: tuple[str, ...]
     stand_ins: tuple[str, ...]
     options: tuple[str, ...] = ()
+    origins: dict[str, FaultOrigin] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,11 @@ def known_slot(pool: SlotPool, request: str) -> int | None:
     return pool.owned(request)
 
 
+def staged(batch_to_slot: Tensor, padded: int) -> Tensor:  # noqa: ARG001  # bugs made a workspace of that size
+    """What forwards read the map of a batch of `padded` rows from: the map itself, which stays where it is."""
+    return batch_to_slot
+
+
 def slots_of(batch_to_slot: Tensor, rows: int) -> Tensor:
     """The slots [rows] of the first rows of a batch: a row of the batch is no slot."""
     return batch_to_slot[:rows]
@@ -134,6 +139,21 @@ def after_prefix(cached: int) -> tuple[int, int]:
 def advance(length: Tensor, count: Tensor) -> Tensor:
     """Lengths [B] of contexts after `count` [B] more tokens were committed."""
     return length + count
+
+
+def turned_to(positions: Tensor) -> Tensor:
+    """Positions [B,T] that context keys are turned to: the tokens' own, in whatever chunk or step they came."""
+    return positions
+
+
+def hidden_by_age(age: Tensor, held: Tensor) -> Tensor:
+    """Which columns a draft must not see, by age [B,columns]: all but the newest `held` [B,1]."""
+    return age >= held
+
+
+def committed(count: Tensor, lengths: Tensor) -> Tensor:
+    """What is committed of `count` [B] tokens that agree: no draft beyond the `lengths` [B] to be verified."""
+    return torch.minimum(count, lengths + 1)
 
 
 def ring_rows(valid: Tensor, new: Tensor, old: Tensor) -> Tensor:

@@ -105,7 +105,7 @@ class BatchForward:
         chosen = logits.argmax(-1)
         count = self._parts.accept(tokens, chosen)
         if self.counted:
-            count = torch.minimum(count, self.inputs["lengths"][:rows] + 1)
+            count = self._parts.committed(count, self.inputs["lengths"][:rows])
         return chosen, count
 
     def _roll_back(self, seats: Tensor, checkpoints: Tensor | None, count: Tensor) -> None:

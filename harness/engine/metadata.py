@@ -54,8 +54,10 @@ def refresh(copy: SpecMetadata, owner: SpecMetadata) -> None:
 
 def shown(owner: SpecMetadata, copy: SpecMetadata | None) -> tuple[MetadataField, ...]:
     """Return every field as plain data, with what the copy has where a graph was replayed."""
-    objects = (owner,) if copy is None else (owner, copy)
-    return tuple([_field(name, *[getattr(each, name) for each in objects]) for name in _SORTS])
+    mine = vars(owner)
+    if copy is None:
+        return tuple([_field(name, value) for name, value in mine.items()])
+    return tuple([_field(name, value, getattr(copy, name)) for name, value in mine.items()])
 
 
 @lru_cache(maxsize=512)  # most fields are as they were: the same record then, and it does not travel again

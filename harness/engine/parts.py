@@ -48,6 +48,7 @@ class Parts:
     claim_row: Callable[[SlotPool, str, int], tuple[int, bool]] = decisions.claim_row
     known_slot: Callable[[SlotPool, str], int | None] = decisions.known_slot
     row_without_slot: Callable[[SlotPool], int | None] = decisions.row_without_slot
+    staged: Callable[[Tensor, int], Tensor] = decisions.staged
     slots_of: Callable[[Tensor, int], Tensor] = decisions.slots_of
     let_go: Callable[[SlotPool, Sequence[str]], Sequence[str]] = decisions.let_go
     give_back: Callable[[SlotPool, str], None] = decisions.give_back
@@ -69,6 +70,9 @@ class Parts:
     follows: Callable[[], bool] = decisions.follows
     advance: Callable[[Tensor, Tensor], Tensor] = decisions.advance
     empty_dummy: Callable[[Tensor, int], None] = decisions.empty_dummy
+    turned_to: Callable[[Tensor], Tensor] = decisions.turned_to
+    hidden_by_age: Callable[[Tensor, Tensor], Tensor] = decisions.hidden_by_age
+    committed: Callable[[Tensor, Tensor], Tensor] = decisions.committed
     ring_rows: Callable[[Tensor, Tensor, Tensor], Tensor] = decisions.ring_rows
     roll_back: Callable[[Tensor, Tensor], Tensor] = recurrent.roll_back
     row_offsets: Callable[[Tensor, int], Tensor] = recurrent.row_offsets

@@ -48,6 +48,7 @@ class SpecWorker:
         self._like = like
         self._sampling = sampling
         self._offsets = torch.arange(model.draft_len + 1, device=like.device)
+        self._staged: Tensor  # what the map is read from
         self._claimed: dict[str, int] = {}  # where prefills go: also what a refused request was sent to
         self._next_columns = torch.arange(1, self.columns + 1, device=like.device)
 
@@ -67,7 +68,7 @@ class SpecWorker:
         self.ctx_start = torch.zeros_like(self.ctx_len)
         unmapped = self._parts.unmapped_row(pool)
         entries = self._parts.map_capacity(metadata, pool)
-        self.batch_to_slot = self._like.new_full((entries,), unmapped, dtype=torch.int64)
+        self.batch_to_slot = self._staged = self._like.new_full((entries,), unmapped, dtype=torch.int64)
         if self._sampling:
             self.draft_probs = self._like.new_zeros(pool.rows, self.model.draft_len, shape.vocab)
 
@@ -78,6 +79,7 @@ class SpecWorker:
             return False
         for name, tensor in self.tensors().items():
             setattr(self, name, tensor.clone())
+        self._staged = self.batch_to_slot
         return True
 
     def admit(self, request: str, position: int) -> None:
@@ -134,6 +136,7 @@ class SpecWorker:
             pool.release(request)
         live = [self._row(pool, request, position) for request, position in batch]
         self._parts.write_rows(self.batch_to_slot, live, padded, self._parts.padding_row(pool))
+        self._staged = self._parts.staged(self.batch_to_slot, padded)
         self._parts.empty_dummy(self.ctx_len, pool.dummy)
         pool.reclaim()
 
@@ -161,7 +164,7 @@ class SpecWorker:
         states [B*T,taps*H] are the target's at the anchor and the T-1 verified drafts; the first `count` [B]
         of a row's T are committed.
         """
-        slots = self._parts.slots_of(self.batch_to_slot, count.shape[0])
+        slots = self._parts.slots_of(self._staged, count.shape[0])
         start = self.ctx_len[slots]
         end = self._append(slots, states, start, count, self._offsets[: states.shape[0] // count.shape[0]])
         return slots, end
@@ -184,11 +187,11 @@ class SpecWorker:
 
     def drafted(self, rows: int) -> Tensor:
         """Return [rows,K,V]: the distributions that the drafts of the batch's rows were drawn from."""
-        return self.draft_probs[self._parts.slots_of(self.batch_to_slot, rows)]
+        return self.draft_probs[self._parts.slots_of(self._staged, rows)]
 
     def _append(self, slots: Tensor, states: Tensor, start: Tensor, count: Tensor, offsets: Tensor) -> Tensor:
         positions = start[:, None] + offsets
-        rows = self.model.context_rows(states, positions)
+        rows = self.model.context_rows(states, self._parts.turned_to(positions))
         self._write(slots[:, None], positions, rows, offsets < count[:, None])
         end = self._parts.advance(start, count)
         self.ctx_len.index_put_((slots,), end)
@@ -200,7 +203,7 @@ class SpecWorker:
     def _hidden(self, slots: Tensor, end: Tensor) -> Tensor:
         """Return bool [B,columns]: columns that hold nothing of a context of `end` [B] tokens."""
         age = (end[:, None] - self._next_columns) % self.period  # 0 is the newest token's column
-        return age >= (end - self.ctx_start[slots])[:, None]
+        return self._parts.hidden_by_age(age, (end - self.ctx_start[slots])[:, None])
 
     def counts(self, slots: Tensor | list[int]) -> list[tuple[int, int]]:
         """Return (context tokens, how many of them a draft attends to) of the given slots."""

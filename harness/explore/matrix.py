@@ -14,6 +14,7 @@ from harness.explore.triggers import scenarios_for
 from harness.invariants import RELATIONS
 from harness.launch import Launcher
 from harness.oracles import ENDS, Judgement, examine
+from harness.protocol import FaultOrigin
 from harness.scenario import Scenario
 from harness.trace import Outcome, Violation
 
@@ -75,14 +76,19 @@ def run_matrix(launcher: Launcher, names: Sequence[str] = (), without: Collectio
 
     No names are all faults that the target has. `without` names oracles that are left out.
     """
-    known = launcher.describe().faults
-    rows = [Row(HEALTHY), *map(Row, known)]
+    target = launcher.describe()
+    known = target.faults
+    rows = [Row(HEALTHY), *(_row(name, target.origins.get(name)) for name in known)]
     judge = partial(examine, launcher, without=without)
     wanted = names or known
     triggers = {row.fault: scenarios_for(row.fault) for row in rows if row.fault in wanted}
     every = dict.fromkeys(scenario for scenarios in triggers.values() for scenario in scenarios)
     triggers = {HEALTHY: tuple(every), **triggers}
     return [fill_row(row, triggers[row.fault], judge) for row in rows if row.fault in triggers]
+
+
+def _row(fault: str, origin: FaultOrigin | None) -> Row:
+    return Row(fault) if origin is None else Row(fault, origin.kind, origin.modelled_on)
 
 
 def fill_row(row: Row, scenarios: Sequence[Scenario], judge: Judge) -> Row:

@@ -45,11 +45,28 @@ def _slots_baked(parts: Parts) -> Parts:
     return replace(parts, slots_of=slots_of)
 
 
+def _workspace_grows(parts: Parts) -> Parts:
+    workspaces: list[torch.Tensor] = []  # a graph has the address of the one that was there at its capture
+
+    def staged(batch_to_slot: torch.Tensor, padded: int) -> torch.Tensor:
+        if not workspaces or workspaces[-1].shape[0] < padded:
+            workspaces.append(torch.empty_like(batch_to_slot[:padded]))
+        workspaces[-1][:padded].copy_(batch_to_slot[:padded])
+        return workspaces[-1]
+
+    return replace(parts, staged=staged)
+
+
 BAKED_FAULTS = (
     Fault(
         "rebind-drops-slots", "K11", "observed: a draft KV manager replaced under live requests",
         "when the cache's memory is replaced all slots are dropped, and captured graphs read the old tensors",
         _rebind_drops_slots,
+    ),
+    Fault(
+        "workspace-grows", "K11", "TensorRT-LLM PR 16319",
+        "a workspace grows with the largest batch so far; graphs captured before that read the old one",
+        _workspace_grows,
     ),
     Fault(
         "graphs-outlive-memory", "K11", "nvbugs/6150288",

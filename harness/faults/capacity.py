@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import torch
+
 from harness.engine import Parts
 from harness.faults.base import Fault
 
@@ -27,6 +29,17 @@ def _null_page_behind_the_pool(parts: Parts) -> Parts:
     return replace(parts, null_page=lambda pool: pool.dummy + 1)
 
 
+def _workspace_of_first_batch(parts: Parts) -> Parts:
+    workspaces: list[torch.Tensor] = []
+
+    def staged(batch_to_slot: torch.Tensor, padded: int) -> torch.Tensor:
+        if not workspaces:
+            workspaces.append(torch.empty_like(batch_to_slot[:padded]))
+        return workspaces[0].copy_(batch_to_slot[: workspaces[0].shape[0]])
+
+    return replace(parts, staged=staged)
+
+
 CAPACITY_FAULTS = (
     Fault(
         "capacity-from-bucket", "K01", "nvbugs/6535874",
@@ -47,5 +60,10 @@ CAPACITY_FAULTS = (
         "null-page-one-too-far", "K01", "SGLang PR 24439",
         "one numbering of pages begins at 1, so padding's page is one past those that were allocated for it",
         _null_page_behind_the_pool,
+    ),
+    Fault(
+        "workspace-of-first-batch", "K01", "SGLang PR 25124",
+        "a workspace of batch rows has the length of the first batch that used it, and later ones are longer",
+        _workspace_of_first_batch,
     ),
 )  # fmt: skip

@@ -29,6 +29,10 @@ def _chunks_restart(parts: Parts) -> Parts:
     return replace(parts, restarts_context=lambda done, seen_from: done > seen_from)
 
 
+def _keys_from_chunk_start(parts: Parts) -> Parts:
+    return replace(parts, turned_to=lambda positions: positions - positions[:, :1])
+
+
 def _length_drifts(parts: Parts) -> Parts:
     def advance(length: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
         # Moved on by one draft before the verification, and never set back where that one was rejected.
@@ -57,6 +61,11 @@ POSITION_FAULTS = (
         "chunks-restart", "K09", "TensorRT-LLM PR 15808",
         "every chunk of a prompt empties its slot as the first one does",
         _chunks_restart,
+    ),
+    Fault(
+        "keys-from-chunk-start", "K09", "TensorRT-LLM PR 15808",
+        "keys are turned to positions that begin anew with every chunk; only where they are stored is absolute",
+        _keys_from_chunk_start,
     ),
     Fault(
         "length-drifts", "K09", "nvbugs/5821053",

@@ -51,6 +51,10 @@ def _resumed_without_context(parts: Parts) -> Parts:
     return replace(parts, resume_span=lambda request: (request.position, request.position))
 
 
+def _unverified_accepted(parts: Parts) -> Parts:
+    return replace(parts, committed=lambda count, lengths: count)  # noqa: ARG005  # the counter was skipped
+
+
 ROLLBACK_FAULTS = (
     Fault(
         "absent-loses-slot", "K10", "observed: a live request absent from one batch",
@@ -81,5 +85,10 @@ ROLLBACK_FAULTS = (
         "resumed-without-context", "K10", "vLLM PR 30916",
         "after a preemption the target's context is rebuilt and the drafter's is not",
         _resumed_without_context,
+    ),
+    Fault(
+        "unverified-accepted", "K10", "nvbugs/6625851",
+        "what is rolled back is counted from drafts that agree, not from those that were to be verified",
+        _unverified_accepted,
     ),
 )  # fmt: skip

@@ -47,6 +47,10 @@ def _placeholders_verified(parts: Parts) -> Parts:
     return replace(parts, placeholders=lambda draft_len, counted: [0] * draft_len)  # noqa: ARG005
 
 
+def _one_column_too_many(parts: Parts) -> Parts:
+    return replace(parts, hidden_by_age=lambda age, held: age > held)
+
+
 SEEDING_FAULTS = (
     Fault(
         "handover-forgotten", "K08", "#17619",
@@ -82,5 +86,10 @@ SEEDING_FAULTS = (
         "placeholders-verified", "K08", "TensorRT-LLM PR 15775",
         "a request without drafts is verified against distributions that nobody computed",
         _placeholders_verified,
+    ),
+    Fault(
+        "one-column-too-many", "K08", "vllm-ascend PR 16712",
+        "a draft reads the position before its request's own range, which nobody wrote for it",
+        _one_column_too_many,
     ),
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ from harness.engine.context import DenseContext
 from harness.engine.metadata import shown
 from harness.engine.seating import Seating
 from harness.faults import FAULTS, apply_faults
-from harness.protocol import Description
+from harness.protocol import Description, FaultOrigin
 from harness.scenario import (
     Abort,
     Admit,
@@ -88,13 +87,14 @@ class EmbeddedTarget:
             devices=("cpu", "cuda"),
             workers=("dflash", "dspark"),
             operations=tuple(operation.name for operation in _APPLY),
-            faults={name: fault.summary for name, fault in sorted(FAULTS.items())},
+            faults={name: fault.summary for name, fault in FAULTS.items()},
             dummy="a row behind the pool: row num_seq_slots",
             releases="at finish or abort; with overlap, one step after a request's last one",
             keeps_absent=True,
             own=("target model", "draft models", "workers", "slot pools", "metadata"),
             stand_ins=(),
             options=("sampling", "overlap", "page_size", "recurrent", "verify"),
+            origins={name: FaultOrigin(fault.kind, fault.modelled_on) for name, fault in FAULTS.items()},
         )
 
     def open(self, config: Config, options: OpenOptions) -> EmbeddedSession:
@@ -144,11 +144,8 @@ class EmbeddedSession:
         )  # fmt: skip
 
     def _metadata(self) -> dict[str, int]:
-        return {
-            field.name: int(value)
-            for field in dataclasses.fields(self.engine.metadata)
-            if isinstance(value := getattr(self.engine.metadata, field.name), int)
-        }
+        values = vars(self.engine.metadata).items()
+        return {name: int(value) for name, value in values if isinstance(value, int)}
 
     def close(self) -> None:
         """Nothing to do: the tensors go with the session."""

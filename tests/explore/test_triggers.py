@@ -21,4 +21,4 @@ def test_every_trigger_is_legal() -> None:
 def test_a_trigger_runs_both_workers_except_where_one_alone_has_what_breaks() -> None:
     dspark_alone = {fault for fault in TRIGGERS if {s.config.worker for s in scenarios_for(fault)} != set(WORKERS)}
     # Confidences, and a rolling window.
-    assert dspark_alone == {"budget-for-each", "window-keeps-rejected"}
+    assert dspark_alone == {"budget-for-each", "unverified-accepted", "window-keeps-rejected"}

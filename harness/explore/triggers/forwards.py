@@ -99,9 +99,11 @@ FORWARD_TRIGGERS: dict[str, tuple[Story, ...]] = {
     "handover-one-too-far": (_HANDED_OVER,),
     "prefix-from-zero": (_PREFIX_HIT,),
     "chunks-restart": (_CHUNKED,),
+    "keys-from-chunk-start": (_CHUNKED,),
     "length-drifts": (_SOLO,),
     # K11
     "rebind-drops-slots": (_CACHE_REPLACED,),
+    "workspace-grows": (_LARGEST_FIRST,),
     "graphs-outlive-memory": (_IDLE_ON_NEW_MEMORY,),
     "draft-length-baked": (_OTHER_DRAFT_LENGTH,),
     "slots-baked": (_CAPTURED_TWICE,),

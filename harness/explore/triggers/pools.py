@@ -113,6 +113,7 @@ POOL_TRIGGERS: dict[str, tuple[Story, ...]] = {
     "pages-for-one-batch": (_MORE_SEATS_THAN_ROWS,),
     "map-from-first-batch": (_SMALL_BATCHES,),
     "null-page-one-too-far": (replace(_PADDED, config=replace(_PADDED.config, page_size=4)),),
+    "workspace-of-first-batch": (_FEW_THEN_MORE,),
     # K04
     "seats-without-headroom": (_OVERLAPPED,),
     "idle-dummy-takes-a-slot": (_IDLE_AMONG_REQUESTS,),

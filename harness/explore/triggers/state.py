@@ -84,6 +84,7 @@ STATE_TRIGGERS: dict[str, tuple[Story, ...]] = {
     "prefix-counts-as-seen": (_PREFIX_HIT,),
     "draftless-steps-forgotten": (_WITHOUT_DRAFTS,),
     "prompt-taken-for-a-step": (_PROMPT_OF_FOUR,),
+    "one-column-too-many": (_HIT_IN_USED_ROW,),
     "placeholders-verified": (_with(_RECYCLED, sampling=True),),
     # K10
     "absent-loses-slot": (_LEFT_OUT,),
@@ -92,6 +93,7 @@ STATE_TRIGGERS: dict[str, tuple[Story, ...]] = {
     "state-of-first-column": (_with(_SOLO, recurrent=True),),
     "window-keeps-rejected": (replace(_LONG_RESUMED, workers=("dspark",)),),
     "resumed-without-context": (_RESUMED,),
+    "unverified-accepted": (_ONE_DRAFT_FOR_THREE,),
     # K12
     "reuse-continues": (_ID_AGAIN,),
     "late-result-applies": (_RECYCLED,),

@@ -88,7 +88,7 @@ class _Inside:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self) -> None:
-        """What was collected lives to the end: with ten thousand tests, looking for it as garbage costs a tenth."""
+        """What was collected lives to the end: to look for garbage there costs a tenth of a long run."""
         gc.freeze()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:

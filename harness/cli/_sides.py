@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harness.cli._cases import Plan
 from harness.cli._launch import check_faults, launcher_for
+from harness.cli._pictures import draw
 from harness.errors import LaunchError
 from harness.protocol import Description
+from harness.report.slotmap import SlotMap
 from harness.trace import Outcome
 from harness.verdicts import CaseResult
 
@@ -28,11 +30,15 @@ class Launched:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a source is, in the target's own words where it has some, and what its cases showed."""
+    """What a source is, in the target's own words where it has some, and what its cases showed.
+
+    maps  slot maps of some of the cases, where they were asked for.
+    """
 
     launched: Launched
     description: Description | None
     results: list[CaseResult]
+    maps: list[SlotMap] = field(default_factory=list)
 
     @property
     def version(self) -> str:
@@ -45,8 +51,11 @@ class Ran:
         return {result.outcome for result in self.results}
 
 
-def run_side(plan: Plan, launched: Launched) -> Ran:
-    """Describe the target and run the plan on it. Raises `LaunchError` where that cannot be done."""
+def run_side(plan: Plan, launched: Launched, *, drawn: bool = False, healthy: bool = False) -> Ran:
+    """Describe the target and run the plan on it. Raises `LaunchError` where that cannot be done.
+
+    With `drawn` the examples of its findings are drawn, with `healthy` a case that holds, too.
+    """
     with launcher_for(launched.target, launched.found, launched.device, launched.isolation) as launcher:
         check_faults(launcher, launched.faults)
         description = None
@@ -56,4 +65,6 @@ def run_side(plan: Plan, launched: Launched) -> Ran:
         except LaunchError:
             if len(plan.parameters.workers) > 1:
                 raise
-        return Ran(launched, description, plan.run(launcher, launched.faults))
+        results = plan.run(launcher, launched.faults)
+        maps = draw(launcher, results, launched.faults, healthy) if drawn else []
+        return Ran(launched, description, results, maps)

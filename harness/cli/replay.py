@@ -9,7 +9,7 @@ import click
 from harness.cli._launch import check_faults, find_source, launch_options, launcher_for
 from harness.invariants import Monitor
 from harness.launch import Run
-from harness.report.terminal import safe
+from harness.report.text import safe
 from harness.scenario_file import read_scenario
 from harness.trace import Outcome
 from harness.verdicts import exit_code

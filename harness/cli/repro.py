@@ -10,6 +10,7 @@ import click
 from harness.catalogue import find_bug, load_catalogue
 from harness.cli._cases import CaseOptions, Plan, case_options, plan_cases
 from harness.cli._launch import find_source, launch_options
+from harness.cli._sections import section_of
 from harness.cli._sides import Launched, Ran, run_side
 from harness.codec import dumps
 from harness.errors import UsageError
@@ -17,7 +18,8 @@ from harness.files import write_atomically
 from harness.report import render_markdown, render_results
 from harness.report.compare import Side, compare_cells, render_comparison, render_comparison_markdown
 from harness.report.heading import heading_facts, render_heading
-from harness.report.terminal import safe
+from harness.report.page import render_page
+from harness.report.text import safe
 from harness.verdicts import exit_code
 
 __all__ = ["bugs", "repro"]
@@ -30,6 +32,7 @@ __all__ = ["bugs", "repro"]
 @case_options
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all results as JSON.")
 @click.option("--markdown", type=click.Path(path_type=Path), help="Write the tables as Markdown.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write a page with matrix, slot map and story.")
 @click.option("--bisect", is_flag=True, help="Exit codes for `git bisect run`: 3 and 4 become 125, 2 becomes 128.")
 @click.option("--verbose", is_flag=True, help="Show tracebacks and what hosts printed, too.")
 def repro(
@@ -48,6 +51,7 @@ def repro(
     config: Path | None,
     json_file: Path | None,
     markdown: Path | None,
+    html: Path | None,
     bisect: bool,
     verbose: bool,
 ) -> None:
@@ -59,6 +63,8 @@ def repro(
     del bisect, verbose  # the command line's own entry reads both: they are about errors too
     plan = plan_cases(find_bug(bug), CaseOptions(worker, orders, regime, first, config))
     # Both are looked up before the first is run; a typo in the second one costs nothing then.
+    if against and html:
+        raise UsageError("--html: a page shows one source; write one of each, without --against")
     names = [("--source", source)] + ([("--against", against)] if against else [])
     if target == "tensorrt_llm" and not source:
         raise UsageError(f"--target {target}: say with --source where its code is")
@@ -67,12 +73,15 @@ def repro(
     ran = []
     for option, name in names:
         found = find_source(target, name, repo, option)
-        ran.append(run_side(plan, Launched(target, name, found, device, isolation, faults)))
+        launched = Launched(target, name, found, device, isolation, faults)
+        ran.append(run_side(plan, launched, drawn=not against, healthy=html is not None))
     click.echo(f"{plan.entry.bug}: {plan.entry.title}")
     for note in plan.notes:
         click.echo(safe(note))
-    show = _show_both if against else _show_one
-    show(plan, ran, json_file, markdown)
+    if against:
+        _show_both(plan, ran, json_file, markdown)
+    else:
+        _show_one(plan, ran[0], json_file, markdown, html)
     raise click.exceptions.Exit(exit_code(ran[-1].outcomes))
 
 
@@ -91,14 +100,17 @@ def bugs(bug: str | None) -> None:
         click.echo(f"{name:<10} {getattr(entry, name)}")
 
 
-def _show_one(plan: Plan, ran: list[Ran], json_file: Path | None, markdown: Path | None) -> None:
-    (only,) = ran
+def _show_one(plan: Plan, only: Ran, json_file: Path | None, markdown: Path | None, html: Path | None) -> None:
     click.echo(render_heading(_facts(only)))
-    click.echo(render_results(only.results, plan.entry.mechanism, _paint), nl=False)
+    drawn = only.maps[0] if only.maps else None
+    click.echo(render_results(only.results, plan.entry.mechanism, _paint, drawn), nl=False)
     _print_logs(only)
-    if json_file:
-        told = {"description": only.description, "notes": plan.notes, "results": only.results}
-        write_atomically(json_file, dumps(told) + "\n")
+    if json_file or html:
+        section = section_of(plan, only, _facts(only), click.get_current_context().params)
+        if json_file:
+            write_atomically(json_file, dumps({"description": only.description, **vars(section)}) + "\n")
+        if html:
+            write_atomically(html, render_page([section]))
     if markdown:
         title = f"{plan.entry.bug} on {only.launched.target}"
         facts = [f"{name}: {text}" for name, text in _facts(only).items()]

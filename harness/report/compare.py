@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.orders import CONFIG_REGIME, REGIMES
 from harness.report.finding import first_failure, told
 from harness.report.heading import devices
-from harness.report.terminal import Paint, plain, safe
+from harness.report.text import Paint, plain, safe
 from harness.verdicts import FIRST_DRAFTERS, CaseResult
 
 __all__ = ["Side", "compare_cells", "render_comparison", "render_comparison_markdown"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.report.terminal import safe
+from harness.report.text import safe
 from harness.verdicts import CaseResult
 
 __all__ = ["first_failure", "told"]

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from harness.protocol import Description
-from harness.report.terminal import safe
+from harness.report.text import safe
 from harness.verdicts import CaseResult
 
 __all__ = ["devices", "heading_facts", "render_heading"]

@@ -3,39 +3,45 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from harness.orders import REGIMES
 from harness.report.matrix import Matrix, failure_groups, matrices
-from harness.trace import Violation
-from harness.verdicts import FIRST_DRAFTERS, CaseResult
+from harness.report.slotmap import SlotMap
+from harness.report.summary import (
+    SIGNS,
+    Fold,
+    counts,
+    examples,
+    fact,
+    folded,
+    left_alone,
+    legend,
+    order_text,
+    place,
+)
+from harness.report.terminal_map import render_slot_map
+from harness.report.text import Paint, plain, safe
+from harness.verdicts import CaseResult
 
-__all__ = ["Paint", "plain", "render_results", "safe"]
-
-Paint = Callable[[str, str], str]  # (text, colour) -> text
+__all__ = ["render_results"]
 
 _WIDTH = 80
 _SHOWN = 6  # violations of one case that are told in full
 _COLOURS = {"ok": "green", "silent": "magenta", "n/a": "bright_black"}
+_MANY = 6  # orders from which on those that are alike are shown together, too
 
 
-def plain(text: str, colour: str) -> str:
-    """Paint nothing."""
-    del colour
-    return text
-
-
-def safe(text: str) -> str:
-    """Return text from outside without control characters, which could drive a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-
-
-def render_results(results: Sequence[CaseResult], mechanism: str = "", paint: Paint = plain) -> str:
-    """Return matrices, what failed and why, and a closing line."""
+def render_results(
+    results: Sequence[CaseResult], mechanism: str = "", paint: Paint = plain, drawn: SlotMap | None = None
+) -> str:
+    """Return matrices, what failed and why, the map of one failing case, and a closing line."""
     blocks = ["\n".join(_table(matrix, paint)) for matrix in matrices(results)]
     failed = failure_groups(results)
     if failed:
         blocks += [_words(results), *(_group(signature, group) for signature, group in failed.items())]
+        if drawn is not None:
+            blocks.append(render_slot_map(drawn, paint))
+        blocks += _in_short(results, paint)
         if mechanism:
             blocks.append(_wrap(f"Why: {mechanism}"))
     blocks.append(_closing(results, paint))
@@ -43,23 +49,23 @@ def render_results(results: Sequence[CaseResult], mechanism: str = "", paint: Pa
 
 
 def _table(matrix: Matrix, paint: Paint) -> list[str]:
-    lines = []
     wide = max([8, *(len(order) for order, _ in matrix.rows)])  # a configuration may have many buckets
-    if matrix.columns:
-        firsts = [first for first, _ in matrix.columns]
-        spans = [(first, firsts.count(first)) for first in dict.fromkeys(firsts)]
-        top = "".join(_span(first, 9 * count) for first, count in spans)
-        lines += [f"{matrix.worker:<{wide}}{top}"]
-        lines += [
-            f"{'captured':<{wide}}" + "".join(f"{matrix.heading(regime):>9}" for _, regime in matrix.columns)
-        ]
+    lines = _head(matrix, matrix.worker, wide) if matrix.columns else []
     for order, cells in matrix.rows:
         lines.append(f"{order:<{wide}}" + "".join(_cell(cell, paint) for cell in cells))
     for result in matrix.beside:
         case = result.case
-        place = f"{matrix.worker}, {case.regime}, first drafter {case.first}, captured {_order(result)}"
-        lines.append(f"{place}: {_cell(result.word, paint).strip()}")
+        where = f"{matrix.worker}, {case.regime}, first drafter {case.first}, captured {order_text(case.order)}"
+        lines.append(f"{where}: {_cell(result.word, paint).strip()}")
     return lines
+
+
+def _head(matrix: Matrix, title: str, wide: int) -> list[str]:
+    firsts = [first for first, _ in matrix.columns]
+    spans = [(first, firsts.count(first)) for first in dict.fromkeys(firsts)]
+    top = "".join(_span(first, 9 * count) for first, count in spans)
+    regimes = "".join(f"{matrix.heading(regime):>9}" for _, regime in matrix.columns)
+    return [f"{title:<{wide}}{top}", f"{'captured':<{wide}}{regimes}"]
 
 
 def _span(first: str, width: int) -> str:
@@ -72,37 +78,40 @@ def _cell(word: str, paint: Paint) -> str:
     return " " * (9 - len(word)) + paint(word, _COLOURS.get(word, "red"))
 
 
-def _order(result: CaseResult) -> str:
-    return ">".join(map(str, result.case.order))
+def _in_short(results: Sequence[CaseResult], paint: Paint) -> list[str]:
+    """Return the matrices once more, workers and orders that are alike together: what a person reads last."""
+    lines = []
+    for workers, matrix, folds in folded(matrices(results)):
+        if len(matrix.rows) >= _MANY and len(folds) < len(matrix.rows):
+            lines += [f"{workers}:", *(line for fold in folds for line in _fold(matrix, fold, paint))]
+    return ["\n".join(["In short:", *lines])] if lines else []
+
+
+def _fold(matrix: Matrix, fold: Fold, paint: Paint) -> list[str]:
+    """Return what each word of a fold stands in, one line a word and first drafter."""
+    lines = [f"  captured {fold.label} ({len(fold.orders)} of {len(matrix.rows)} orders)"]
+    for word in dict.fromkeys(fold.cells):
+        for first in dict.fromkeys(first for first, _ in matrix.columns):
+            regimes = [
+                regime
+                for (column, regime), cell in zip(matrix.columns, fold.cells, strict=True)
+                if column == first and cell == word
+            ]
+            if regimes:
+                lines.append(
+                    f"    {paint(f'{SIGNS.get(word, chr(32))} {word:<7}', _COLOURS.get(word, 'red'))}"
+                    f"{first} drafts first: {', '.join(regimes)}"
+                )
+    return lines
 
 
 def _words(results: Sequence[CaseResult]) -> str:
     """Explain rows, columns and cells to a person who sees them for the first time."""
-    seen = {result.case.regime: result.case.scenario.config for result in results}
-    lines = ["A row is an order in which the buckets' graphs were captured. The columns:"]
-    for regime, meaning in REGIMES.items():
-        if regime in seen:
-            config = seen[regime]
-            buckets = ",".join(map(str, config.buckets))
-            here = f"(here {config.num_seq_slots or 'unset'}, {config.max_num_requests} and buckets {buckets})"
-            lines += _entry(f"{regime:<10}", f"{meaning} {here}")
-    for first, meaning in FIRST_DRAFTERS.items():
-        lines += _entry(f"{first:<10}", f"as the first drafter: {meaning}")
-    words = {result.word for result in results}
-    meanings = {
-        "ok": "every invariant holds",
-        "FAIL": "an invariant is broken, and left alone the engine itself raises before long",
-        "silent": "an invariant is broken, and left alone the engine raises nothing and logs nothing as long as "
-        "its requests fit the largest captured bucket: only an invariant can see it",
-        "error": "the worker raised in a legal scenario",
-        "crash": "the process died",
-        "hang": "an operation did not end",
-        "n/a": "the target cannot do this scenario; not a verdict",
-    }
-    lines.append("The cells:")
-    for word, meaning in meanings.items():
-        if word in words:
-            lines += _entry(f"{word:<10}", meaning)
+    lines = []
+    for title, entries in legend(results):
+        lines.append(title)
+        for name, meaning in entries:
+            lines += _entry(f"{name:<10}", meaning)
     return "\n".join(lines)
 
 
@@ -117,58 +126,31 @@ def _group(signature: str, group: Sequence[CaseResult]) -> str:
     if first.confirmed is not None:
         head += f", {confirmed[first.confirmed]}"
     lines = [head, *_example("first", first)]
-    loud = next((result for result in group if result.word == "FAIL"), None)
-    silent = next((result for result in group if result.silent and result.case.regime == "production"), None)
-    silent = silent or next((result for result in group if result.silent), None)
-    if loud is not None and loud.left_alone is not None:
-        lines += _left_alone("FAIL", loud)
-    if silent is not None and silent.left_alone is not None:
-        lines += _left_alone("silent", silent)
+    for result in reversed(examples(group)):
+        if result.left_alone is not None:
+            lines += _left_alone(result.word, result)
     return "\n".join(lines)
 
 
 def _example(title: str, result: CaseResult) -> list[str]:
-    case = result.case
-    where = f"{case.worker}, {case.regime}, first drafter {case.first}, captured {_order(result)}"
+    where = place(result)
     if not result.violations:
         text = [f"  {title}: {where}", f"    {result.where}: {safe(result.detail)}"]
         return [line for item in text for line in textwrap.wrap(item, _WIDTH, subsequent_indent="    ")]
     first = result.violations[0]
-    operation = case.scenario.operations[first.operation]
+    operation = result.case.scenario.operations[first.operation]
     facts = [f"after operation {first.operation}, {operation}; {first.orders}"]
-    facts += [_fact(violation) for violation in result.violations[:_SHOWN]]
+    facts += [fact(violation) for violation in result.violations[:_SHOWN]]
     if len(result.violations) > _SHOWN:
         facts.append(f"and {len(result.violations) - _SHOWN} more")
     lines = [f"  {title}: {where}"]
-    for fact in facts:
-        lines += textwrap.wrap(safe(fact), _WIDTH, initial_indent="    ", subsequent_indent="      ")
+    for item in facts:
+        lines += textwrap.wrap(safe(item), _WIDTH, initial_indent="    ", subsequent_indent="      ")
     return lines
 
 
-def _fact(violation: Violation) -> str:
-    names = [("buffer", violation.buffer), ("row", violation.row), ("request", violation.request)]
-    place = ", ".join(f"{name} {value}" for name, value in names if value not in ("", None))
-    place = f" ({place})" if place else ""
-    return (
-        f"{violation.invariant}{place}: {violation.message}: expected {violation.expected}, seen {violation.seen}"
-    )
-
-
 def _left_alone(word: str, result: CaseResult) -> list[str]:
-    alone = result.left_alone
-    assert alone is not None
-    case = result.case
-    place = f"{case.worker}, {case.regime}, first drafter {case.first}, captured {_order(result)}"
-    if not alone.raised:
-        said = "ran to its end; nothing was raised, nothing was logged"
-    elif alone.quiet:
-        said = (
-            f"served {alone.live} requests, all that the largest captured bucket holds, without a word; then "
-            f"{alone.where} raised {alone.raised}"
-        )
-    else:
-        said = f"raised {alone.raised} in {alone.where}, with {alone.live} requests served before"
-    text = f"{word}, left alone: {place}: {said}"
+    text = f"{word}, left alone: {place(result)}: {left_alone(result)}"
     return textwrap.wrap(safe(text), _WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
@@ -177,13 +159,11 @@ def _wrap(text: str) -> str:
 
 
 def _closing(results: Sequence[CaseResult], paint: Paint) -> str:
-    counts: dict[str, int] = {}
-    for result in results:
-        counts[result.word] = counts.get(result.word, 0) + 1
+    found = counts(results)
     total = len(results)
     workers = ", ".join(dict.fromkeys(result.case.worker for result in results))
     devices = ", ".join(dict.fromkeys(result.device for result in results))
-    if set(counts) <= {"ok"}:
+    if set(found) <= {"ok"}:
         return paint(f"{total} cases on {devices} ({workers}): every invariant holds.", "green")
-    told = ", ".join(f"{count} {word}" for word, count in counts.items())
+    told = ", ".join(f"{count} {word}" for word, count in found.items())
     return f"{total} cases on {devices} ({workers}): {told}."

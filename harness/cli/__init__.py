@@ -26,6 +26,7 @@ _COMMANDS: dict[str, str] = {
     "lists": "harness.cli.lists:lists",
     "replay": "harness.cli.replay:replay",
     "matrix": "harness.cli.matrix:matrix",
+    "report": "harness.cli.report:report",
     "repro": "harness.cli.repro:repro",
     "results": "harness.cli.results:results",
     "targets": "harness.cli.targets:targets",

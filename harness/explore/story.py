@@ -25,6 +25,7 @@ class Story:
     workers: tuple[str, ...] = WORKERS
 
     def scenarios(self) -> Iterator[Scenario]:
-        """Return one scenario a worker, named after both."""
+        """Return one scenario a worker, named after the story, the worker and the options that are on."""
         for worker in self.workers:
-            yield Scenario(replace(self.config, worker=worker), self.operations, f"{self.name}, {worker}")
+            name = ", ".join((self.name, worker, *self.config.options))
+            yield Scenario(replace(self.config, worker=worker), self.operations, name)

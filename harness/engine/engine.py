@@ -15,9 +15,10 @@ from harness.engine.prefill import Prefill
 from harness.engine.requests import Forward, Request
 from harness.engine.seating import Seating
 from harness.engine.shape import ModelShape
+from harness.engine.spec_worker import SpecWorker
 from harness.engine.steps import Plan, Steps
 from harness.engine.weights import hashed_ids
-from harness.engine.workers import SpecWorker, make_worker
+from harness.engine.workers import make_worker
 from harness.scenario import Config
 
 __all__ = ["Engine"]

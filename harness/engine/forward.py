@@ -15,8 +15,8 @@ from harness.engine.parts import Parts
 from harness.engine.requests import Request
 from harness.engine.sampling import Rows, Stream, sample, verify_sampled
 from harness.engine.seating import Seating
+from harness.engine.spec_worker import SpecWorker
 from harness.engine.target_model import TargetModel
-from harness.engine.workers import SpecWorker
 from harness.scenario import Config
 
 __all__ = ["BatchForward"]

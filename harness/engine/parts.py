@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from harness.engine import context, decisions, metadata, pages, recurrent, sampling, scheduler
+from harness.engine import context, decisions, metadata, pages, positions, recurrent, sampling, scheduler
 from harness.engine.metadata import SpecMetadata
 from harness.engine.pages import PagePool
 from harness.engine.requests import Left, Request
@@ -62,21 +62,21 @@ class Parts:
     locate: Callable[[Tensor, int], tuple[Tensor, Tensor]] = context.locate
     clears_table: Callable[[], bool] = decisions.clears_table
     # positions, chunks and what was rejected
-    after_prefix: Callable[[int], tuple[int, int]] = decisions.after_prefix
-    handed_over: Callable[[int], tuple[int, int]] = decisions.handed_over
-    chunk_span: Callable[[int, int], tuple[int, int]] = decisions.chunk_span
-    restarts_context: Callable[[int, int], bool] = decisions.restarts_context
-    stores_context: Callable[[int, int], bool] = decisions.stores_context
-    follows: Callable[[], bool] = decisions.follows
-    advance: Callable[[Tensor, Tensor], Tensor] = decisions.advance
-    empty_dummy: Callable[[Tensor, int], None] = decisions.empty_dummy
-    turned_to: Callable[[Tensor], Tensor] = decisions.turned_to
-    hidden_by_age: Callable[[Tensor, Tensor], Tensor] = decisions.hidden_by_age
+    after_prefix: Callable[[int], tuple[int, int]] = positions.after_prefix
+    handed_over: Callable[[int], tuple[int, int]] = positions.handed_over
+    chunk_span: Callable[[int, int], tuple[int, int]] = positions.chunk_span
+    restarts_context: Callable[[int, int], bool] = positions.restarts_context
+    stores_context: Callable[[int, int], bool] = positions.stores_context
+    follows: Callable[[], bool] = positions.follows
+    advance: Callable[[Tensor, Tensor], Tensor] = positions.advance
+    empty_dummy: Callable[[Tensor, int], None] = positions.empty_dummy
+    turned_to: Callable[[Tensor], Tensor] = positions.turned_to
+    hidden_by_age: Callable[[Tensor, Tensor], Tensor] = positions.hidden_by_age
     committed: Callable[[Tensor, Tensor], Tensor] = decisions.committed
-    ring_rows: Callable[[Tensor, Tensor, Tensor], Tensor] = decisions.ring_rows
+    ring_rows: Callable[[Tensor, Tensor, Tensor], Tensor] = positions.ring_rows
     roll_back: Callable[[Tensor, Tensor], Tensor] = recurrent.roll_back
     row_offsets: Callable[[Tensor, int], Tensor] = recurrent.row_offsets
-    resume_span: Callable[[Request], tuple[int, int]] = decisions.resume_span
+    resume_span: Callable[[Request], tuple[int, int]] = positions.resume_span
     left_after_resume: Callable[[Left, int], Left] = decisions.left_after_resume
     # drafts and results
     accept: Callable[[Tensor, Tensor], Tensor] = decisions.accept_greedily

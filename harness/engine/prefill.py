@@ -7,7 +7,7 @@ from harness.engine.metadata import SpecMetadata
 from harness.engine.parts import Parts
 from harness.engine.requests import Request
 from harness.engine.seating import Seating
-from harness.engine.workers import SpecWorker
+from harness.engine.spec_worker import SpecWorker
 
 __all__ = ["Prefill"]
 

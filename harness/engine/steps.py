@@ -12,7 +12,7 @@ from harness.engine.metadata import SpecMetadata
 from harness.engine.parts import Parts
 from harness.engine.requests import Forward, Left, Relay, Request
 from harness.engine.seating import Seating
-from harness.engine.workers import SpecWorker
+from harness.engine.spec_worker import SpecWorker
 from harness.scenario import Config
 from harness.trace import RequestState
 

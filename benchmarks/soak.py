@@ -54,10 +54,12 @@ class Tally:
             self.broken = judged
 
 
-def soak(operations: int, seed: int, device: str = "cpu", faults: tuple[str, ...] = ()) -> Tally:
-    """Run sessions until so many operations are done, or one does not hold."""
+def soak(
+    operations: int, seed: int, device: str = "cpu", faults: tuple[str, ...] = (), jobs: int | None = None
+) -> Tally:
+    """Run sessions until so many operations are done, or one does not hold; `jobs` hosts, None for the default."""
     tally = Tally()
-    with Launcher("embedded", device) as launcher:
+    with Launcher("embedded", device, jobs=jobs) as launcher:
         drawn = partial(_drawn, seed, launcher.describe())
         sessions = -(-operations // _LENGTH)
         for start in range(0, sessions, _BATCH):
@@ -88,11 +90,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--operations", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--jobs", type=int, help="hosts side by side; by default one a core, and one on a GPU")
     parser.add_argument("--fault", action="append", default=[], help="seed a defect, to see that it is found")
     parser.add_argument("--save", type=Path, default=Path("soak-violation.yml"))
     given = parser.parse_args(arguments)
     start = time.perf_counter()
-    tally = soak(given.operations, given.seed, given.device, tuple(given.fault))
+    tally = soak(given.operations, given.seed, given.device, tuple(given.fault), given.jobs)
     seconds = time.perf_counter() - start
     say(f"{machine()}; {tally.device}; seed {given.seed}; {seconds:.0f} s\n")
     say("| operation | times |\n|---|---|")

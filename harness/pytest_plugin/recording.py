@@ -21,14 +21,14 @@ from harness.pytest_plugin.resuming import Resumed, go_on, leave_out, planned, r
 from harness.pytest_plugin.run_header import make_header, plain_id, relevant_options
 from harness.results.junit import write_junit
 from harness.results.log import Appender, LogWriter
-from harness.results.records import Header, Result, Started, Word
+from harness.results.records import Header, Plan, Result, Started, Word
 from harness.results.summary import count_words, summarize
 
 __all__ = ["pytest_configure"]
 
 _NAME = "harness-recording"
 _INPUT = "harness_run"
-_OUTPUT = "harness_deselected"
+_OUTPUT = "harness_told"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -80,17 +80,25 @@ class _Worker:
         self._config = config
         self._starts = _Starts(config, getattr(config, "workerinput", {})["workerid"])
         self._log = Appender(Path(given["log"])) if given["log"] else None
-        self._plans: bool = given["plans"]
+        self._given = given
         self._done = frozenset(given["done"])
-        self._deselected = 0
+        self._told: dict[str, Any] = {"deselected": 0, "refused": ""}
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
         """Write down what everything else has chosen, then leave out what has a result."""
         yield
-        if self._log is not None and self._plans:
+        plan = planned(self._config, items)
+        earlier = self._given["plan"]
+        try:
+            refuse_another_plan(self._given["name"], Plan((), *earlier) if earlier else None, plan)
+        except UsageError as error:
+            self._told["refused"] = str(error)  # the controller ends the run
+            items.clear()
+            return
+        if self._log is not None and self._given["plans"]:
             with suppress(HarnessError):
-                self._log.write(planned(self._config, items))
+                self._log.write(plan)
         leave_out(items, self._done)
 
     @pytest.hookimpl(tryfirst=True)
@@ -100,10 +108,10 @@ class _Worker:
                 self._log.write(self._starts.of(item))
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        self._deselected += len(items)
+        self._told["deselected"] += len(items)
 
     def pytest_sessionfinish(self) -> None:
-        getattr(self._config, "workeroutput", {})[_OUTPUT] = self._deselected
+        getattr(self._config, "workeroutput", {})[_OUTPUT] = self._told
 
 
 class _Recorder:
@@ -147,7 +155,7 @@ class _Recorder:
         yield
         with _one_line():
             plan = planned(self._config, items)
-            refuse_another_plan(self._path, self._earlier.plan, plan)
+            refuse_another_plan(str(self._path), self._earlier.plan, plan)
             if self._earlier.plan is None:
                 self._log.write(plan)
         leave_out(items, self._done)
@@ -156,13 +164,22 @@ class _Recorder:
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker of xdist what the log has, and the log's place where it has the same disk."""
         log = str(self._path) if node.gateway.spec.popen else ""
-        plans = self._earlier.plan is None and node.gateway.id == "gw0"  # one of them is enough
-        node.workerinput[_INPUT] = {"log": log, "plans": plans, "done": sorted(self._done)}
+        earlier = self._earlier.plan
+        node.workerinput[_INPUT] = {
+            "log": log,
+            "name": str(self._path),
+            "plan": (earlier.selected, earlier.sha256) if earlier else None,
+            "plans": earlier is None and node.gateway.id == "gw0",  # one of them is enough
+            "done": sorted(self._done),
+        }
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over how many tests a worker deselected: each of them sees all tests."""
-        self._deselected = max(self._deselected, getattr(node, "workeroutput", {}).get(_OUTPUT, 0))
+        """Take over how many tests a worker deselected, each of them seeing all, or why the run cannot go on."""
+        told = getattr(node, "workeroutput", {}).get(_OUTPUT, {})
+        self._deselected = max(self._deselected, told.get("deselected", 0))
+        if told.get("refused"):
+            _leave(UsageError(told["refused"]))
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         self._deselected += len(items)

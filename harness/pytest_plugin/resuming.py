@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pytest
 
@@ -82,10 +81,10 @@ def planned(config: pytest.Config, items: list[pytest.Item]) -> Plan:
     return Plan(tests, len(selected), selection_digest(selected))
 
 
-def refuse_another_plan(path: Path, first: Plan | None, now: Plan) -> None:
+def refuse_another_plan(log: str, first: Plan | None, now: Plan) -> None:
     """Raise `UsageError` when other tests are selected now than when the run began."""
     if first is not None and first.sha256 != now.sha256:
         message = (
             f"cannot go on: the run selected {first.selected} tests, and now {now.selected}, not the same ones"
         )
-        raise UsageError(f"{message}; select what it began with, or begin another log", Place(str(path)))
+        raise UsageError(f"{message}; select what it began with, or begin another log", Place(log))

@@ -156,6 +156,7 @@ def test_a_run_that_stops_at_its_first_failure_goes_on_behind_it(tree: pytest.Py
         (("--shard", "1/2"), (), "the run's shard was 1/2, now none"),
         ((), ("--durations-file", "d.json"), "the run's durations file was none, now d.json"),
         ((), ("-k", "one"), "the run selected 4 tests, and now 1, not the same ones"),
+        ((), ("-k", "one", "-n", "2"), "the run selected 4 tests, and now 1, not the same ones"),
     ],
 )
 def test_another_selection_than_the_run_began_with_is_refused(

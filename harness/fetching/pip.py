@@ -15,7 +15,10 @@ __all__ = ["download"]
 # What pip says -> what it means. The first that fits.
 _MEANINGS = (
     (r"No space left on device|Disk quota exceeded", "the disk is full"),
-    (r"DO NOT MATCH THE HASHES|hash mismatch", "what came is not what the index promised: its hash differs"),
+    (
+        r"DO NOT MATCH THE HASHES|hash mismatch",
+        "its hash differs from the index's: it came cut short, or it is another file",
+    ),
     (r"No module named pip", "pip is not installed for this Python: python -m ensurepip"),
     (r"Requires-Python|requires a different Python", "it is not for this version of Python"),
     (

@@ -13,10 +13,12 @@ import torch
 from harness.scenario import Config
 from harness.targets.sglang.cache import PrefixCache
 from harness.targets.sglang.models import HEADS, LAYERS, WIDTH, DFlashDrafter, DSparkDrafter, TargetModel
-from harness.targets.sglang.runtime import GraphBackend, ModelRunner, Rank, TpWorker
+from harness.targets.sglang.runtime import GraphBackend, ModelRunner, Rank, TpWorker, call_known
 from harness.targets.tensorrt_llm.toy import MASK_TOKEN
 
 __all__ = ["Parts", "Pools", "build"]
+
+_PLENTY = 80.0  # GB of memory that one release asks for before it folds its sampler into a graph
 
 Capture = Callable[[Callable[[], None]], Callable[[], None]]
 
@@ -125,6 +127,8 @@ def _runner(
 def _worker(tree: Any, config: Config, target: TpWorker, draft: TpWorker) -> Any:
     """Build the worker by its own constructor; only the draft model that it loads is put in its hands."""
     module = getattr(tree, config.worker)
+    if hasattr(tree.planner, "compute_confidence"):  # releases before 0.5.22 compute it from a real head's weights
+        draft.model_runner.model.confidence_head = None
     draft.model_runner.model_config.hf_config.dflash_config = {
         "mask_token_id": MASK_TOKEN, "block_size": config.draft_len + (config.worker == "dflash"),
     }  # fmt: skip
@@ -167,7 +171,7 @@ def _graph_runner(tree: Any, runner: ModelRunner, capture: Capture) -> Any:
 
 def _attach_samplers(tree: Any, config: Config, worker: Any, draft: ModelRunner) -> None:
     """Do what the worker's `init_cuda_graphs` does before it captures: fold the sampler into the draft graph."""
-    worker._draft_sampler = worker._maybe_build_draft_sampler()
+    worker._draft_sampler = call_known(worker._maybe_build_draft_sampler, available_memory_gb=_PLENTY)
     draft.capture_tail_hooks.append(tree.common.make_draft_sampler_capture_hook(worker._draft_sampler))
     if config.worker == "dspark":
         worker._proposer.attach_draft_sampler(worker._draft_sampler)

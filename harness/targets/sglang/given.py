@@ -84,6 +84,7 @@ def given_names() -> dict[tuple[str, str], Any]:
         (f"{_SRT}.kernel_plugins.nvidia.binding", "megakernel_draft_sampler"): _nothing,
         (f"{_SRT}.observability.req_time_stats", "SchedulerReqTimeStats"): _NoTimes,
         (f"{_SRT}.disaggregation.utils", "FAKE_BOOTSTRAP_HOST"): "",
+        ("sglang.kernels.ops.attention.dsv4.unified_kv_kernels.env_gate", "is_unified_kv_triton"): _no,
     }
 
 

@@ -18,6 +18,7 @@ __all__ = ["OutOfBoundsError", "interpret_kernels"]
 # Where the engine asks for the platform before it launches a kernel.
 _ASKS_FOR_CUDA = ("sglang.kernels.ops.speculative.cache_locs",)
 _ASKS_FOR_INPUTS = "inputs_on_cuda"
+_KERNELS = ("sglang.kernels.ops.speculative", "triton.language.standard")
 
 _launches: list[Callable[[], None]] = []
 _bounds: list[list[tuple[int, int]]] = []
@@ -66,6 +67,44 @@ def interpret_kernels() -> None:
 
     interpreter.GridExecutor.__call__ = launch
     _bound(interpreter.InterpreterBuilder)
+    _patch_once(interpreter)
+    _rewrite_kernels(interpreter)
+
+
+def _patch_once(interpreter: Any) -> None:
+    """Within a launch, patch the language once, not anew for each of the hundred functions that a kernel calls."""
+    patch, language = interpreter._patch_lang, interpreter.tl
+    launches: list[set[int]] = []
+
+    def patch_what_is_not(function: Any) -> Any:
+        meant = {id(value) for value in vars(language).values() if value is language.core} | {id(language)}
+        wanted = meant & {id(value) for value in function.__globals__.values()}
+        if launches and wanted <= launches[-1]:
+            return None
+        scope = patch(function)
+        if launches:
+            launches[-1] |= wanted
+            return scope
+        launches.append(wanted)
+        restore = scope.restore
+
+        def restore_and_forget() -> None:
+            launches.pop()
+            restore()
+
+        scope.restore = restore_and_forget
+        return scope
+
+    interpreter._patch_lang = patch_what_is_not
+
+
+def _rewrite_kernels(interpreter: Any) -> None:
+    """Let the interpreter translate the engine's kernels here, before any fork would do so for itself."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(_KERNELS):
+            for value in list(vars(module).values()):
+                if isinstance(value, interpreter.InterpretedFunction):
+                    value.rewrite()
 
 
 def _relaunch(_tensors: list[torch.Tensor], number: int) -> None:

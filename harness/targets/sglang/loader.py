@@ -36,6 +36,7 @@ ROOTS = {
     "dspark": "sglang.srt.speculative.dspark_components.dspark_worker_v2",
     "sampler": "sglang.srt.speculative.dspark_components.dspark_draft_sampler",
     "markov": "sglang.srt.speculative.dspark_components.dspark_draft",
+    "planner": "sglang.srt.speculative.dspark_components.dspark_planner",
     "runner": "sglang.srt.model_executor.runner.decode_cuda_graph_runner",
     "registry": "sglang.srt.model_executor.cuda_graph_buffer_registry",
     "inputs": "sglang.srt.model_executor.input_buffers",

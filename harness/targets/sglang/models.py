@@ -267,3 +267,25 @@ class _MarkovHead:
         """Return the bias [rows, VOCAB] after `tokens`."""
         del hidden_states
         return one_hot(tokens) * 0.25, state
+
+    def parameters(self) -> Iterator[Tensor]:
+        """Yield what a type is read from."""
+        yield torch.zeros(1)
+
+    def sample_block(
+        self,
+        base_logits: Tensor,
+        *,
+        first_prev_tokens: Tensor,
+        hidden_states: Tensor | None,
+        sampler: Callable[[Tensor, int], Tensor],
+        collect_corrected: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Sample a block step by step; releases before 0.5.22 leave that to the model."""
+        tokens, previous, corrected = [], first_prev_tokens, []
+        for step in range(base_logits.shape[1]):
+            bias, _ = self.step_bias(previous, hidden_states=hidden_states, state=None)
+            corrected.append(base_logits[:, step] + bias)
+            previous = sampler(corrected[-1], step)
+            tokens.append(previous)
+        return torch.stack(tokens, 1), torch.stack(corrected, 1) if collect_corrected else None

@@ -7,6 +7,7 @@ can run the batch, to the model otherwise.
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,7 @@ import torch
 
 from harness.targets.tensorrt_llm.toy import HIDDEN, VOCAB
 
-__all__ = ["GraphBackend", "ModelRunner", "Output", "Rank", "TpWorker", "attention_backend"]
+__all__ = ["GraphBackend", "ModelRunner", "Output", "Rank", "TpWorker", "attention_backend", "call_known"]
 
 Tensor = torch.Tensor
 
@@ -55,6 +56,12 @@ def attention_backend(tree: Any, token_to_kv_pool: Any, req_to_token_pool: Any) 
             return 1
 
     return Backend()
+
+
+def call_known(make: Any, **arguments: Any) -> Any:
+    """Call `make` with those of the arguments that this release has."""
+    known = inspect.signature(make).parameters
+    return make(**{name: value for name, value in arguments.items() if name in known})
 
 
 class Output(SimpleNamespace):
@@ -112,7 +119,9 @@ class ModelRunner:
     is_hybrid_swa = False
     sampling_prewarm_result = None
     decode_cuda_graph_runner: Any = None
-    tp_rank = 0
+    tp_rank = attn_dcp_rank = 0
+    attn_dcp_size = 1
+    tp_group = Rank()
 
     def __init__(
         self, tree: Any, model: Any, pools: Any, kv_pool: Any, algorithm: Any, *, device: str, width: int,
@@ -123,9 +132,10 @@ class ModelRunner:
         self.req_to_token_pool, self.token_to_kv_pool = pools.requests, kv_pool
         self.token_to_kv_pool_allocator = pools.allocator
         self.attn_backend = attention_backend(tree, kv_pool, pools.requests)
-        self.kv_index_translator = tree.translator.KVIndexTranslator(
-            req_to_token=pools.requests.req_to_token, token_to_kv_pool_allocator=pools.allocator,
-            token_to_kv_pool=kv_pool, page_size=1, device=device, is_draft_worker=draft,
+        self.kv_index_translator = call_known(
+            tree.translator.KVIndexTranslator, req_to_token=pools.requests.req_to_token,
+            token_to_kv_pool_allocator=pools.allocator, token_to_kv_pool=kv_pool, page_size=1, device=device,
+            is_draft_worker=draft,
         )  # fmt: skip
         self.server_args = tree.context.get_server_args()
         hf_config = SimpleNamespace(

@@ -1,0 +1,231 @@
+"""`harness targets fetch` and `remove`, against an index of our own: no network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from index_server import Index
+
+from conftest import Command
+from harness.fetching.folders import python_tag
+
+RELEASE = "sglang==9.9.1"
+WHEEL = "sglang-9.9.1-py3-none-any.whl"
+
+
+def fetched(cache: Path) -> Path:
+    return cache / "engines" / f"sglang-9.9.1-{python_tag()}"
+
+
+def left_over(cache: Path) -> list[str]:
+    """Return what lies about half done."""
+    return sorted(str(path.relative_to(cache)) for path in cache.rglob(".*") if path.name != ".lock")
+
+
+def test_a_release_is_fetched_with_its_size_said_first_and_works_offline_from_then_on(
+    harness: Command, index: Index, cache: Path
+) -> None:
+    first = harness("targets", "fetch", RELEASE)
+    assert first.returncode == 0, first.stderr
+    lines = first.stdout.splitlines()
+    assert lines[0].startswith(f"{RELEASE}: 7 packages to download, 0.0 MB, into ")
+    assert lines[1].startswith("downloading sglang==9.9.1")
+    assert lines[-1] == f"{RELEASE}: fetched into {fetched(cache)}"
+    asked = list(index.asked)
+    index.close()
+    again = harness("targets", "fetch", RELEASE, "--full")
+    assert (again.returncode, again.stdout) == (0, f"{RELEASE}: here already, and as it was fetched\n")
+    assert index.asked == asked
+    assert left_over(cache) == []
+
+
+def test_the_environment_has_its_own_packages_and_of_this_one_torch_alone(harness: Command, cache: Path) -> None:
+    harness("targets", "fetch", RELEASE)
+    program = (
+        "import importlib.util as u, json, sys\n"
+        "print(json.dumps({name: bool(u.find_spec(name)) for name in ('torch', 'msgspec', 'click', 'yaml')}))"
+    )
+    import subprocess
+
+    done = subprocess.run(
+        [str(fetched(cache) / "env" / "bin" / "python"), "-c", program], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == {"torch": True, "msgspec": True, "click": False, "yaml": False}
+
+
+def test_a_second_release_downloads_only_what_the_first_did_not_bring(
+    harness: Command, index: Index, cache: Path
+) -> None:
+    harness("targets", "fetch", RELEASE)
+    index.asked.clear()
+    index.add("sglang", "9.9.2", {"sglang/__init__.py": "", **dict.fromkeys(needed(), "")})
+    done = harness("targets", "fetch", "sglang==9.9.2")
+    assert done.stdout.startswith("sglang==9.9.2: 1 packages to download")
+    assert index.asked == ["sglang-9.9.2-py3-none-any.whl"]
+    assert len(list((cache / "engines").glob("sglang-*"))) == 2
+
+
+def needed() -> tuple[str, ...]:
+    from harness.fetching.engines import ENGINES
+
+    return tuple(ENGINES["sglang"].needs.values())
+
+
+def test_a_network_that_fails_half_way_costs_one_line_and_only_what_was_under_way(
+    harness: Command, index: Index, cache: Path
+) -> None:
+    broken = next(name for name in index.wheels if name.startswith("psutil"))
+    index.cut.add(broken)
+    failed = harness("targets", "fetch", RELEASE)
+    assert failed.returncode == 3
+    (line,) = failed.stderr.splitlines()
+    assert line.startswith("harness: psutil==7.2.2 was not downloaded: ")
+    assert "the network failed" in line or "it came cut short" in line  # older releases of pip see the hash alone
+    assert not fetched(cache).exists()
+    assert left_over(cache) == []
+    index.cut.clear()
+    index.asked.clear()
+    resumed = harness("targets", "fetch", RELEASE)
+    assert resumed.returncode == 0, resumed.stderr
+    assert WHEEL not in index.asked
+    assert broken in index.asked
+
+
+def test_a_hash_that_differs_from_the_index_is_refused_and_nothing_of_it_stays(
+    harness: Command, index: Index, cache: Path
+) -> None:
+    index.lies.add(WHEEL)
+    failed = harness("targets", "fetch", RELEASE)
+    assert failed.returncode == 3
+    (line,) = failed.stderr.splitlines()
+    assert "its hash differs" in line
+    assert not fetched(cache).exists()
+    assert not list((cache / "engines").rglob("*9.9.1*"))
+
+
+@pytest.mark.parametrize("error", ["ENOSPC", "EDQUOT"])
+def test_a_full_disk_leaves_nothing_half_unpacked_and_keeps_the_download(
+    harness: Command, index: Index, cache: Path, error: str
+) -> None:
+    program = (
+        "import errno, shutil\n"
+        "def full(source, target, *_):\n"
+        f"    raise OSError(errno.{error}, 'no room', getattr(target, 'name', ''))\n"
+        "shutil.copyfileobj = full\n"
+    )
+    failed = harness("targets", "fetch", RELEASE, program=program)
+    assert failed.returncode == 3
+    (line,) = failed.stderr.splitlines()
+    assert line.startswith("harness: the disk is full: ")
+    assert not fetched(cache).exists()
+    assert left_over(cache) == []
+    index.asked.clear()
+    assert harness("targets", "fetch", RELEASE).returncode == 0
+    assert WHEEL not in index.asked
+
+
+def test_a_release_without_dspark_is_refused_by_name_and_not_kept(
+    harness: Command, index: Index, cache: Path
+) -> None:
+    index.add("sglang", "9.9.0", {"sglang/__init__.py": "", "sglang/srt/speculative/dflash_worker_v2.py": ""})
+    failed = harness("targets", "fetch", "sglang==9.9.0")
+    assert failed.returncode == 3
+    (line,) = failed.stderr.splitlines()
+    assert line.startswith("harness: sglang==9.9.0 has no DSpark worker (")
+    assert not list((cache / "engines").rglob("sglang*"))
+
+
+def test_a_python_that_the_engine_does_not_support_is_said_before_anything_is_downloaded(
+    harness: Command, index: Index
+) -> None:
+    index.requires["sglang"] = ">=3.99"
+    failed = harness("targets", "fetch", RELEASE)
+    assert failed.returncode == 3
+    (line,) = failed.stderr.splitlines()
+    assert "has no wheel for Python 3." in line
+    assert line.endswith("it wants Python >=3.99")
+    assert index.asked == []
+
+
+def test_a_version_that_there_is_not_is_a_matter_of_usage(harness: Command) -> None:
+    failed = harness("targets", "fetch", "sglang==8.8.8")
+    assert failed.returncode == 2
+    assert failed.stderr.splitlines() == [
+        "harness: sglang==8.8.8: the package index has no such version, or no wheel of it"
+    ]
+
+
+@pytest.mark.parametrize("word", ["sglang", "sglang==", "torch==2.0", "sglang==../x"])
+def test_what_is_no_release_is_a_matter_of_usage(harness: Command, word: str) -> None:
+    failed = harness("targets", "fetch", word)
+    assert failed.returncode == 2
+    assert "expected NAME==VERSION" in failed.stderr
+
+
+def test_a_file_that_was_changed_is_named_before_anything_is_launched(harness: Command, cache: Path) -> None:
+    harness("targets", "fetch", RELEASE)
+    changed = fetched(cache) / "site" / "sglang" / "__init__.py"
+    changed.write_text("import os\n")
+    for words in (("targets", "fetch", RELEASE), ("repro", "6535874", "--target", "sglang", "--source", "9.9.1")):
+        failed = harness(*words)
+        assert failed.returncode == 3
+        (line,) = failed.stderr.splitlines()
+        assert "sglang/__init__.py: was changed since it was unpacked" in line
+        assert line.endswith(f"harness targets remove {RELEASE}, then harness targets fetch {RELEASE}")
+
+
+def test_a_change_that_keeps_size_and_time_shows_when_every_byte_is_looked_at(
+    harness: Command, cache: Path
+) -> None:
+    import os
+
+    harness("targets", "fetch", RELEASE)
+    path = fetched(cache) / "site" / "sglang" / "srt" / "speculative" / "dflash_worker_v2.py"
+    before = path.stat()
+    path.write_text(path.read_text().replace("real", "fake"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert harness("targets", "fetch", RELEASE).returncode == 0
+    failed = harness("targets", "fetch", RELEASE, "--full")
+    assert failed.returncode == 3
+    assert "its hash differs from what was recorded" in failed.stderr
+
+
+def test_removing_a_release_takes_what_no_other_one_needs(harness: Command, index: Index, cache: Path) -> None:
+    index.add("sglang", "9.9.2", {"sglang/__init__.py": "", **dict.fromkeys(needed(), "")})
+    harness("targets", "fetch", RELEASE)
+    harness("targets", "fetch", "sglang==9.9.2")
+    assert harness("targets", "remove", RELEASE).returncode == 0
+    kept = {
+        path.name.split("-")[0] + "-" + path.name.split("-")[1] for path in (cache / "engines/wheels").glob("*-*/")
+    }
+    assert "sglang-9.9.1" not in kept
+    assert {"sglang-9.9.2", "numpy-2.3.5"} <= kept
+    assert harness("targets", "remove", "sglang==9.9.2").returncode == 0
+    assert not list((cache / "engines" / "wheels").iterdir())
+    failed = harness("targets", "remove", RELEASE)
+    assert (failed.returncode, failed.stderr) == (2, f"harness: {RELEASE} is not fetched for this Python\n")
+
+
+def test_a_source_that_is_not_fetched_says_how_to_fetch_it(harness: Command) -> None:
+    failed = harness("repro", "6535874", "--target", "sglang", "--source", "9.9.1")
+    assert failed.returncode == 2
+    assert failed.stderr == (
+        "harness: --source 9.9.1: neither a folder nor a fetched version: harness targets fetch sglang==9.9.1\n"
+    )
+
+
+def test_a_fetched_engine_cannot_run_inside_this_process(harness: Command) -> None:
+    harness("targets", "fetch", RELEASE)
+    failed = harness("repro", "6535874", "--target", "sglang", "--source", "9.9.1", "--isolation", "none")
+    assert failed.returncode == 2
+    assert "a fetched engine has an interpreter of its own" in failed.stderr
+
+
+def test_a_wheel_that_reaches_out_of_its_folder_is_refused(harness: Command, index: Index, cache: Path) -> None:
+    index.add("sglang", "9.9.3", {"../outside.py": "", **dict.fromkeys(needed(), "")})
+    failed = harness("targets", "fetch", "sglang==9.9.3")
+    assert failed.returncode == 3
+    assert "would lie outside of it" in failed.stderr
+    assert not list(cache.rglob("outside.py"))

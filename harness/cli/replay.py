@@ -6,13 +6,19 @@ from pathlib import Path
 
 import click
 
+from harness.cli._commands import command_words
 from harness.cli._launch import check_faults, find_source, launch_options, launcher_for
+from harness.cli._pictures import draw
+from harness.files import write_atomically
 from harness.invariants import Monitor
-from harness.launch import Run
+from harness.launch import Launcher, Run
+from harness.report.page import render_page
+from harness.report.section import Section
 from harness.report.text import safe
+from harness.scenario import Capture
 from harness.scenario_file import read_scenario
-from harness.trace import Outcome
-from harness.verdicts import exit_code
+from harness.trace import Outcome, Trace, Violation
+from harness.verdicts import Case, CaseResult, exit_code
 
 __all__ = ["replay"]
 
@@ -20,6 +26,7 @@ __all__ = ["replay"]
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @launch_options
+@click.option("--html", type=click.Path(path_type=Path), help="Write a page with slot map and story.")
 def replay(
     file: Path,
     target: str,
@@ -28,6 +35,7 @@ def replay(
     device: str,
     faults: tuple[str, ...],
     isolation: str | None,
+    html: Path | None,
 ) -> None:
     """Run the scenario in FILE and judge it by every invariant."""
     scenario = read_scenario(file)
@@ -35,7 +43,10 @@ def replay(
         check_faults(launcher, faults)
         monitor = Monitor(scenario)
         trace = launcher.run(Run(scenario, monitor, faults))
-    for violation in (*trace.violations, *monitor.ended(trace)):
+        violations = [*trace.violations, *monitor.ended(trace)]
+        if html:
+            _write_page(html, file, launcher, trace, violations, faults)
+    for violation in violations:
         operation = scenario.operations[violation.operation]
         click.echo(f"{violation.invariant}: {safe(violation.message)}")
         click.echo(f"  after operation {violation.operation}, {operation}; {violation.orders}")
@@ -43,3 +54,21 @@ def replay(
     detail = f": {safe(trace.detail)}" if trace.detail else ""
     click.echo(f"{file}: {trace.outcome.value}{ended}{detail}")
     raise click.exceptions.Exit(exit_code({trace.outcome}))
+
+
+def _write_page(
+    html: Path, file: Path, launcher: Launcher, trace: Trace, violations: list[Violation], faults: tuple[str, ...]
+) -> None:
+    scenario = trace.scenario
+    order = scenario.capture_order
+    first = "bucket" if isinstance(scenario.operations[0], Capture) else "eager"
+    case = Case(scenario.config.worker, "replay", first, order, scenario)
+    result = CaseResult(
+        str(file), case, trace.outcome, trace.where(), trace.detail, trace.device, violations=violations
+    )
+    section = Section(
+        str(file), scenario.name, "", "", "", launcher.target, command_words(["replay", str(file)]),
+        {"device": trace.device}, results=[result], maps=draw(launcher, [result], faults, healthy=True),
+        one_case=True,
+    )  # fmt: skip
+    write_atomically(html, render_page([section]))

@@ -106,7 +106,7 @@ def _show_one(plan: Plan, only: Ran, json_file: Path | None, markdown: Path | No
     click.echo(render_results(only.results, plan.entry.mechanism, _paint, drawn), nl=False)
     _print_logs(only)
     if json_file or html:
-        section = section_of(plan, only, _facts(only), click.get_current_context().params)
+        section = section_of(plan, only, _facts(only))
         if json_file:
             write_atomically(json_file, dumps({"description": only.description, **vars(section)}) + "\n")
         if html:

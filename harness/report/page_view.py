@@ -154,7 +154,7 @@ def _finding(
 def _example(section: Section, result: CaseResult, maps: dict[tuple[str, ...], SlotMap]) -> dict[str, Any]:
     case = result.case
     key = (case.worker, case.regime, case.first, order_text(case.order))
-    test = test_of(section, case)
+    test = "" if section.one_case else test_of(section, case)
     first = result.violations[0] if result.violations else None
     operations = case.scenario.operations
     return {

@@ -29,6 +29,7 @@ class Section:
     target   its name, with the faults that were seeded; facts: version, source, device, own code, stand-ins.
     command  the words of the command that ran it, without the options that choose cases.
     maps     slot maps of some cases, which name theirs; waived: the waivers of its tests.
+    one_case  whether the command runs this one case anyway, a file's, and takes no option that chooses.
     """
 
     bug: str
@@ -43,10 +44,13 @@ class Section:
     results: list[CaseResult] = field(default_factory=list)
     maps: list[SlotMap] = field(default_factory=list)
     waived: list[Waived] = field(default_factory=list)
+    one_case: bool = False
 
 
 def replay_command(section: Section, case: Case) -> str:
     """Return the command that runs one case again, as a shell takes it."""
+    if section.one_case:
+        return shlex.join(section.command)
     words = [*section.command, "--worker", case.worker, "--regime", case.regime, "--first", case.first]
     if case.regime in REGIMES or case.regime == CONFIG_REGIME:  # others have orders of their own
         words += ["--orders", ",".join(map(str, case.order))]

@@ -85,7 +85,7 @@ def _step(operation: Step, shot: Snapshot | None) -> str:
         where = {None: "", True: ", on a graph", False: ", eagerly"}[operation.graph]
         return f"{_named(operation.requests)}{where}"
     padding = shot.padded - len(shot.batch)
-    where = f" on graph {shot.graph}" if shot.graph is not None else " eagerly"
+    where = f", graph {shot.graph}" if shot.graph is not None else " eagerly"
     return f"{_named(shot.batch)}{where}" + (f", {padding} padding" if padding > 0 else "")
 
 

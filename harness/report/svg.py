@@ -68,8 +68,8 @@ def matrix_svg(results: Sequence[CaseResult], title: str) -> str:
     drawing.text(_PAD, y, title, "b")
     y += _LINE * 1.5
     for workers, matrix, folds in folded(matrices(results)):
-        wide = _CHAR * max(len(f"{fold.label} ({len(fold.orders)} orders)") for fold in folds) if folds else 0
-        left = _PAD + max(wide, _CHAR * 24) + 10
+        labels = [f"{fold.label} ({len(fold.orders)} orders)" for fold in folds]
+        left = _PAD + _CHAR * max(map(len, [f"{workers}, bucket first", *labels])) + 14
         for first in dict.fromkeys(first for first, _ in matrix.columns):
             indices = [index for index, (column, _) in enumerate(matrix.columns) if column == first]
             drawing.text(_PAD, y, f"{workers}, {first} first", "muted")
@@ -109,7 +109,7 @@ def slot_map_svg(drawn: SlotMap) -> str:
         drawing.text(left + size * (place + 0.5), y, str(drawn.rows[index]), "b", middle=True)
     y += _LINE
     for line in lines:
-        drawing.text(_PAD, y, f"{line.operation:>3}", "muted")
+        drawing.text(_PAD, y, str(line.operation), "muted")
         drawing.text(_PAD + _CHAR * 4, y, line.words)
         for place, index in enumerate(columns):
             _cell(drawing, left + size * place, y, size, line.cells[index])

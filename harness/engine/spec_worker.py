@@ -79,7 +79,8 @@ class SpecWorker:
             return False
         for name, tensor in self.tensors().items():
             setattr(self, name, tensor.clone())
-        self._staged = self.batch_to_slot
+        if self.pool is not None:
+            self._staged = self.batch_to_slot
         return True
 
     def admit(self, request: str, position: int) -> None:

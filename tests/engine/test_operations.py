@@ -195,3 +195,12 @@ def test_a_retired_row_is_nobodys_until_it_is_reclaimed() -> None:
     pool.retire("r0")
     pool.reclaim()
     assert (pool.row("r0"), pool.view().free, pool.view().retiring) == (None, (0,), ())
+
+
+def test_a_rebind_before_anything_was_drafted_has_nothing_to_move() -> None:
+    engine = open_engine(config_of("dflash"))
+    engine.rebind()
+    assert engine.worker.pool is None
+    engine.admit("r0", PROMPT, ())
+    engine.step(None, None)
+    assert _is_greedy(engine, "r0")

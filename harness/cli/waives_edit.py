@@ -1,4 +1,4 @@
-"""The editing commands of `harness waives`, each imported at its first use."""
+"""The editing commands of `harness waives`, and `stats`, each imported at its first use."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _HOMES = {
     "prune": "_waives_prune",
     "remove": "_waives_change",
     "rename": "_waives_change",
+    "stats": "_waives_stats",
 }
 
 

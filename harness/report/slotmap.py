@@ -13,6 +13,8 @@ from harness.trace import Outcome, Pool, Snapshot, Trace, Violation
 
 __all__ = ["Cell", "Line", "SlotMap", "slot_map"]
 
+_OF_BATCH_ROWS = ("I-TAIL",)  # the row that they name is one of the batch, not of a pool
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -191,9 +193,11 @@ class _Drawing:
     def _broken_rows(self, found: Iterable[Violation], pool: Pool | None, shot: Snapshot) -> set[int]:
         rows = set()
         for violation in found:
+            if violation.invariant in _OF_BATCH_ROWS:
+                continue
             if violation.row is not None and _pool_named([shot], violation.buffer) == self._pool:
                 rows.add(violation.row)
-            elif violation.row is None and violation.request and pool is not None:
+            elif violation.request and pool is not None and not violation.buffer:
                 rows |= set(pool.holders().get(violation.request, ()))
         return rows
 

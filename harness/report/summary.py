@@ -66,13 +66,18 @@ def verdict(results: Sequence[CaseResult]) -> str:
     total, broken = len(results), len(results) - found.get("ok", 0) - found.get("n/a", 0)
     if not broken:
         beside = f"; {found['n/a']} of them cannot be done by this target" if "n/a" in found else ""
-        return f"Every invariant holds in all {total} cases{beside}."
+        return f"Every invariant holds in {f'all {total} cases' if total > 1 else 'the case'}{beside}."
     parts = []
-    if "FAIL" in found:
-        parts.append(f"in {found['FAIL']} the engine itself raises before long")
+    raises = sum(result.word == "FAIL" and result.left_alone is not None for result in results)
+    if raises:
+        parts.append(f"in {raises} the engine itself raises before long")
+    if found.get("FAIL", 0) > raises:
+        parts.append(f"in {found['FAIL'] - raises} an invariant is broken")
     if "silent" in found:
         parts.append(f"in {found['silent']} it is silent")
     parts += [f"{number} end in {word}" for word, number in found.items() if word in ("error", "crash", "hang")]
+    if total == 1:
+        return f"Broken: {results[0].violations[0].message if results[0].violations else results[0].detail}."
     return f"{broken} of {total} cases are broken: {', '.join(parts)}."
 
 

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup repro test test-slow test-gpu lint bench clean
+.PHONY: setup repro test test-slow test-gpu test-released lint bench clean
 
 # The main job: what the YAML list names, less what is waived, on the embedded engine. It needs one plugin only.
 repro: $(READY)
@@ -13,13 +13,16 @@ repro: $(READY)
 setup: $(READY)
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not gpu and not slurm"
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not gpu and not slurm and not released"
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -q -m "slow and not gpu and not slurm"
 
 test-gpu: $(READY)
 	$(BIN)/python -m pytest -q -m gpu
+
+test-released: $(READY)
+	$(BIN)/python -m pytest -q -m released
 
 lint: $(READY)
 	$(BIN)/ruff check .

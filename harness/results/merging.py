@@ -79,8 +79,8 @@ def _placed(header: Header, result: Result) -> Result:
 
 def _deselected_everywhere(logs: Sequence[Log]) -> int:
     """How many tests no shard has: to each shard, those of the others are deselected too."""
-    others = ((log, log.plan.selected - len(log.plan.tests)) for log in logs if log.plan)
-    return max((log.deselected - elsewhere for log, elsewhere in others), default=0)
+    # A session that did not end told nothing: the others know.
+    return max(0, *(log.deselected - (log.plan.selected - len(log.plan.tests)) for log in logs if log.plan), 0)
 
 
 def _missing(logs: Sequence[Log]) -> Iterator[str]:

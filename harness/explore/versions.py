@@ -9,7 +9,7 @@ from harness.launch import Launcher
 from harness.reproduce import Parameters, Reproducer, reproduce
 from harness.verdicts import CaseResult
 
-__all__ = ["VersionCell", "render_versions", "version_matrix"]
+__all__ = ["VersionCell", "few_cases", "render_versions", "version_matrix"]
 
 # An order in which the first bucket is neither the largest nor the smallest, one first drafter, the regime in
 # which a pinned pool is silent: enough to tell versions apart. `harness repro` runs the rest.
@@ -48,11 +48,12 @@ def version_matrix(
     for source, start in sources.items():
         with start() as launcher:
             for reproducer in reproducers:
-                results = reproduce(reproducer, _few_cases(reproducer), launcher)
+                results = reproduce(reproducer, few_cases(reproducer), launcher)
                 yield VersionCell(reproducer.bug, source, tuple(result.word for result in results), _why(results))
 
 
-def _few_cases(reproducer: Reproducer) -> Parameters:
+def few_cases(reproducer: Reproducer) -> Parameters:
+    """Return the part of a bug's cases that tells versions apart."""
     regimes = tuple(regime for regime in _REGIMES if regime in reproducer.regimes) or reproducer.regimes
     return Parameters(regimes=regimes, firsts=_FIRSTS, orders=_ORDERS)
 

@@ -138,7 +138,7 @@ def test_names_read_are_kept_beside_a_fetched_engine_and_read_no_second_time(tmp
     module.write_text("from sglang.srt.other import passed\ndef made(): ...\n")
     names = NamesRead(kept)
     first = names.read(module, "sglang.srt.layers.sampler")
-    assert first.defined == {"passed", "made"}
+    assert first.defined == frozenset({"passed", "made"})
     assert first.passed_on == {"passed": ("sglang.srt.other", "passed")}
     names.keep()
     module.write_text("this is no Python\n")
@@ -162,8 +162,9 @@ def test_a_prefix_is_kept_for_who_comes_with_the_same_prompt_until_others_need_i
     allocator = Allocator()
     cache = PrefixCache(1, allocator)
     places: Mapping[str, Any] = {"a": [1, 2, 3], "b": [4]}
+    others: Any = [9]
     assert cache.keep("a", places["a"])
-    assert not cache.keep("a", [9]), "kept already: the caller frees his own"
+    assert not cache.keep("a", others), "kept already: the caller frees his own"
     assert cache.take("a", 4) is None
     assert cache.take("a", 2) == [1, 2]
     assert not cache.keep("b", places["b"]), "a's are in use, and there is one place"

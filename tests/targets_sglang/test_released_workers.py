@@ -19,12 +19,12 @@ SEATS = 5
 # fault -> what says so first: an invariant's or relation's rule, or what the engine raises
 CAUGHT = {
     "capacity-from-bucket": "I-CAP rows",
-    "commit-one-short": "R-DRAFTS drafts",
+    "commit-one-short": "R-ALONE drafts",
     "lengths-drift": "I-POS position",
     "pad-to-live-row": "I-SCRATCH padding-aliases",
-    "relay-by-batch-row": "R-DRAFTS drafts",
+    "relay-by-batch-row": "R-ALONE drafts",
     "relay-not-seeded": "I-POS position",
-    "reserve-too-small": "R-DRAFTS drafts",
+    "reserve-too-small": "I-BUDGET overrun",
     "reserved-row-given": "I-SCRATCH dummy-owned",
     "result-overwritten": "the result of the step before was overwritten",
     "row-leaks": "I-CONSERVE lost",

@@ -23,12 +23,16 @@ _WARM_UP = "warm-up"
 
 
 class Engine:
-    """One worker at work. `batch`, `padded` and `graph` tell of the last forward."""
+    """One worker at work. `batch`, `padded` and `graph` tell of the last forward.
+
+    reserved, consumed  locations that a step found set aside for it behind the contexts, and those it wrote.
+    """
 
     def __init__(self, parts: Parts, config: Config, device: str) -> None:
         self.parts, self.config, self.device = parts, config, device
         self.live: dict[str, Request] = {}
         self.stepped: dict[str, Request] = {}
+        self.reserved = self.consumed = 0
         self._preempted: dict[str, Request] = {}
         self.batch: tuple[str, ...] = ()
         self.padded = 0
@@ -46,6 +50,7 @@ class Engine:
     def begin(self) -> None:
         """Forget what the last operation showed."""
         self.batch, self.padded, self.graph, self.stepped = (), 0, None, {}
+        self.reserved = self.consumed = 0
 
     def rows(self) -> dict[str, int]:
         """Return who holds which row."""
@@ -113,6 +118,8 @@ class Engine:
         requests = [self.live[name] for name in names]
         self._offer(False if graph is False else len(requests))
         batch = self._decode_batch(requests)
+        self.reserved = sum(request.kv.kv_allocated_len - request.position for request in requests)
+        self.consumed = len(requests) * (self.config.draft_len + 1)
         before = [request.position for request in requests]
         result, context = self._run(batch)
         tokens = result.next_token_ids.view(len(requests), -1)
@@ -127,6 +134,7 @@ class Engine:
             request.kv.kv_committed_len = request.position
             request.drafted_at, request.emitted, request.accepted = before[index], tuple(taken), len(taken) - 1
             request.drafts, request.context = tuple(drafts[index]), context[index]
+            request.generation = int(self.parts.pools.requests.req_generation[request.row])
             request.confidence = tuple(confidence[index]) if confidence else ()
         self._check_held(result)
         self.stepped = {request.name: request for request in requests}

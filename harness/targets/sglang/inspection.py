@@ -56,11 +56,13 @@ def inspect_engine(engine: Engine, events: tuple[Event, ...]) -> Inspection:
     pool = Pool(
         POOL, requests.size, _RESERVED,
         {name: request.row for name, request in engine.live.items() if request.kv.holds_kv},
-        tuple(requests.free_slots), first=1,
+        tuple(requests.free_slots), first=1, generations=tuple(requests.req_generation.tolist()),
     )  # fmt: skip
+    budget = {"tokens": engine.reserved}, {"tokens": engine.consumed}
     return Inspection(
-        tensors, graph_tensors, (pool,), shown, _facts(engine), engine.batch, engine.padded, engine.graph, events
-    )
+        tensors, graph_tensors, (pool,), shown, _facts(engine), engine.batch, engine.padded, engine.graph, events,
+        *(budget if engine.stepped else ({}, {})),
+    )  # fmt: skip
 
 
 def _graph_buffers(graphs: Any) -> dict[str, torch.Tensor]:

@@ -21,7 +21,7 @@ class Request:
     position   tokens committed by now.
     tokens     its prompt and what it has emitted; the last one is its anchor.
     drafts, emitted, accepted, drafted_at  of the last step, and the position that it started from.
-    context    tokens of context that the relay told the last step.
+    context    tokens of context that the relay told the last step; generation: of its row, at that step.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Request:
     accepted: int = 0
     drafted_at: int = 0
     context: int | None = None
+    generation: int | None = None
     confidence: tuple[float, ...] = ()
 
     @classmethod
@@ -62,5 +63,6 @@ class Request:
         The engine drafts at the start of a step: drafts and context are those of the position it started from.
         """
         return RequestState(
-            self.drafted_at, self.emitted, self.accepted, self.drafts, self.confidence, context=self.context
-        )
+            self.drafted_at, self.emitted, self.accepted, self.drafts, self.confidence,
+            context=self.context, generation=self.generation,
+        )  # fmt: skip

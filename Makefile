@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup repro test test-slow test-gpu test-released lint bench clean
+.PHONY: setup repro test test-slow test-gpu test-released test-browser lint bench pictures screenshot clean
 
 # The main job: what the YAML list names, less what is waived, on the embedded engine. It needs one plugin only.
 repro: $(READY)
@@ -13,7 +13,7 @@ repro: $(READY)
 setup: $(READY)
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not gpu and not slurm and not released"
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not gpu and not slurm and not released and not browser"
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -q -m "slow and not gpu and not slurm"
@@ -31,6 +31,22 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# The pictures of the docs; a test compares the SVG ones with what is drawn now.
+PICTURES ?= docs/pictures
+pictures: $(READY)
+	$(BIN)/harness repro 6535874 --fault capacity-from-bucket --worker dflash --json $(PICTURES)/run.json > /dev/null; test $$? -eq 1
+	$(BIN)/harness report $(PICTURES)/run.json --svg $(PICTURES)
+	rm $(PICTURES)/run.json
+
+# It needs Chromium, and fonts differ from machine to machine: nothing compares it.
+screenshot: $(READY)
+	$(BIN)/harness repro 6535874 --fault capacity-from-bucket --html $(PICTURES)/page.html > /dev/null; test $$? -eq 1
+	$(BIN)/python tests/pictures/screenshot.py $(PICTURES)/page.html $(PICTURES)/6535874-page.png
+	rm $(PICTURES)/page.html
+
+test-browser: $(READY)
+	$(BIN)/python -m pytest -q -m browser
 
 clean:
 	rm -rf .venv

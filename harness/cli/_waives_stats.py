@@ -106,7 +106,8 @@ def _lines(found: Stats) -> list[str]:
 
 
 def _counted(group: Group) -> str:
-    return f"  {_cut(group.name, 42):<42} {group.waivers:>7} {_days(group.oldest):>7} {group.expired or '':>8}".rstrip()
+    numbers = f"{group.waivers:>7} {_days(group.oldest):>7} {group.expired or '':>8}"
+    return f"  {_cut(group.name, 42):<42} {numbers}".rstrip()
 
 
 def _told(waiver: Aged) -> str:

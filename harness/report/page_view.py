@@ -82,7 +82,10 @@ def section_view(section: Section, ident: str) -> dict[str, Any]:
             *_present(FIRST_DRAFTERS, {result.case.first for result in results}),
             *_present(REGIMES, {result.case.regime for result in results}),
         ],
-        "cells": [] if section.one_case else [{**_word(word), "meaning": text} for word, text in _present(CELLS, set(found))],
+        "cells": [
+            {**_word(word), "meaning": text}
+            for word, text in _present(CELLS, set() if section.one_case else set(found))
+        ],
         "legend": legend(results), "facts": section.facts, "notes": section.notes,
         "broken": bool(findings),
     }  # fmt: skip

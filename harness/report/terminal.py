@@ -133,9 +133,9 @@ def _group(signature: str, group: Sequence[CaseResult]) -> str:
 
 
 def _example(title: str, result: CaseResult) -> list[str]:
-    where = place(result)
+    where = safe(place(result))
     if not result.violations:
-        text = [f"  {title}: {where}", f"    {result.where}: {safe(result.detail)}"]
+        text = [f"  {title}: {where}", safe(f"    {result.where}: {result.detail}")]
         return [line for item in text for line in textwrap.wrap(item, _WIDTH, subsequent_indent="    ")]
     first = result.violations[0]
     operation = result.case.scenario.operations[first.operation]
@@ -161,8 +161,8 @@ def _wrap(text: str) -> str:
 def _closing(results: Sequence[CaseResult], paint: Paint) -> str:
     found = counts(results)
     total = len(results)
-    workers = ", ".join(dict.fromkeys(result.case.worker for result in results))
-    devices = ", ".join(dict.fromkeys(result.device for result in results))
+    workers = safe(", ".join(dict.fromkeys(result.case.worker for result in results)))
+    devices = safe(", ".join(dict.fromkeys(result.device for result in results)))
     if set(found) <= {"ok"}:
         return paint(f"{total} cases on {devices} ({workers}): every invariant holds.", "green")
     told = ", ".join(f"{count} {word}" for word, count in found.items())

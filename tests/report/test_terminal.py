@@ -1,0 +1,119 @@
+"""The same model in a terminal: eighty columns, signs without colour, colour on a terminal alone."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hostile import hostile
+from sections import matrix_results, result, section, small_map
+
+from harness.report import render_results
+from harness.report.markdown import render_markdown
+from harness.report.matrix import matrices
+from harness.report.slotmap import Cell, Line, SlotMap
+from harness.report.summary import folded, verdict
+from harness.report.terminal_map import render_slot_map
+
+
+def test_orders_and_workers_that_end_alike_are_said_once() -> None:
+    results = [
+        replace(r, case=replace(r.case, order=order))
+        for r in matrix_results()
+        for order in ((r.case.order[0], *rest) for rest in ((9, 8), (8, 9), (7, 8)))
+    ]
+    text = render_results(results)
+    assert "dflash and dspark:\n  captured 4 first (3 of 6 orders)" in text
+    assert "    ✗ FAIL   bucket drafts first: production" in text
+    assert "    ◌ silent bucket drafts first: production" in text
+
+
+def test_orders_that_no_first_bucket_tells_apart_are_named() -> None:
+    results = [result("dflash", "exact", "bucket", order, word) for order, word in (
+        ((4, 2, 1), "ok"), ((4, 1, 2), "FAIL"), ((2, 4, 1), "FAIL"),
+    )]  # fmt: skip
+    ((_, _, folds),) = folded(matrices(results))
+    assert [fold.label for fold in folds] == ["4>2>1", "4>1>2 and 1 more"]
+
+
+def test_a_verdict_counts_each_way_of_ending() -> None:
+    ends = [
+        result("dflash", "exact", "eager", (n,), word) for n, word in enumerate(("ok", "crash", "n/a", "FAIL"))
+    ]
+    assert verdict(ends) == "2 of 4 cases are broken: in 1 the engine itself raises before long, 1 end in crash."
+
+
+def test_the_map_of_the_first_finding_stands_before_the_reason() -> None:
+    text = render_results(matrix_results(), "It is small.", drawn=small_map())
+    assert text.index("Rows of pool slots") < text.index("Why: It is small.")
+    assert f"  0 capture the graph for 4{'.':>17} Dp!" in text
+    assert "    ! I-CAP: pool slots offers 1 rows for 2 seats" in text
+    assert "    ! error: NoFreeSlotError: none" in text
+
+
+def test_what_holds_has_no_map() -> None:
+    text = render_results([result("dflash", "exact", "eager", (4,))], drawn=small_map())
+    assert "Rows of pool" not in text
+
+
+def test_eighty_columns_are_enough_whatever_is_shown() -> None:
+    cell = Cell("owned", "a-request-with-a-long-name", dummy=True, padded=True, written=True, broken=True)
+    wide = SlotMap(
+        "p" * 90, "seat", tuple(range(64)), 64, (Line(0, "w" * 200, (cell,) * 64, ("b" * 300,), "r" * 300),)
+    )
+    lines = render_slot_map(wide).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("64 rows are shown" in line for line in lines)
+
+
+def test_nothing_from_outside_drives_the_terminal() -> None:
+    spoilt = hostile(section(), frozenset({"state", "regime", "first", "worker", "word"}))
+    text = render_results(spoilt.results, spoilt.mechanism, drawn=spoilt.maps[0])
+    assert not [c for c in text if not c.isprintable() and c != "\n"]
+
+
+def test_cells_are_painted_and_signs_are_there_without_paint() -> None:
+    def paint(text: str, colour: str) -> str:
+        return f"<{colour}>{text}</>"
+
+    painted = render_slot_map(small_map(), paint)
+    assert "<red>Dp!</>" in painted
+    assert "<cyan>r0*</>" in painted
+    assert "Dp!" in render_slot_map(small_map())
+
+
+def test_the_markdown_is_made_of_the_same_matrices() -> None:
+    assert "| 4>2 | ok | silent |" in render_markdown(matrix_results(), "title")
+
+
+@pytest.mark.parametrize(("environment", "colours"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colours_are_for_terminals_and_no_color_is_honoured(
+    tmp_path: Path, environment: dict[str, str], colours: bool
+) -> None:
+    command = [
+        sys.executable, "-m", "harness", "repro", "#19320", "--fault", "dummy-climbs", "--worker", "dflash",
+        "--first", "bucket", "--orders", "4,2", "--isolation", "none",
+    ]  # fmt: skip
+    plain = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=theirs, env={**plain, **environment}, cwd=tmp_path) as process:
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                data = os.read(ours, 1 << 16)
+            except OSError:  # the other end of a terminal is closed
+                break
+            if not data:
+                break
+            said += data
+        assert process.wait() == 1
+    os.close(ours)
+    assert b"Rows of pool slots" in said
+    assert (b"\x1b[31mD" in said) is colours
+    assert (b"\x1b[" in said) is colours

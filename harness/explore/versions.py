@@ -82,6 +82,8 @@ def render_versions(cells: Sequence[VersionCell]) -> str:
 
 
 def _verdict(cells: Sequence[VersionCell]) -> str:
-    cases = sum(len(cell.words) for cell in cells)
-    broken = [cell for cell in cells if not cell.holds]
-    return f"{cases} cases: " + ("every invariant holds" if not broken else f"{len(broken)} cells BROKEN")
+    words = [word for cell in cells for word in cell.words]
+    refused = words.count("n/a")
+    broken = sum(not cell.holds for cell in cells)
+    told = f"{broken} cells BROKEN" if broken else "every invariant holds"
+    return f"{len(words) - refused} cases: {told}" + (f"; {refused} unsupported" if refused else "")

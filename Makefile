@@ -35,7 +35,8 @@ bench: $(READY)
 # The pictures of the docs; a test compares the SVG ones with what is drawn now.
 PICTURES ?= docs/pictures
 pictures: $(READY)
-	$(BIN)/harness repro 6535874 --fault capacity-from-bucket --worker dflash --json $(PICTURES)/run.json > /dev/null; test $$? -eq 1
+	mkdir -p $(PICTURES)
+	$(BIN)/harness repro 6535874 --fault capacity-from-bucket --worker dflash --first bucket --json $(PICTURES)/run.json > /dev/null; test $$? -eq 1
 	$(BIN)/harness report $(PICTURES)/run.json --svg $(PICTURES)
 	rm $(PICTURES)/run.json
 

@@ -87,6 +87,14 @@ def test_only_the_child_imports_torch(path: Path) -> None:
     assert not uses_torch or package_of(path) in WITH_TORCH
 
 
+def test_only_reports_use_the_template_engine_and_import_it_where_a_page_is_written() -> None:
+    for path in modules():
+        engine = {name for name in imported(path) if name.split(".")[0] in ("jinja2", "markupsafe")}
+        assert not engine or package_of(path) == "report", path
+        loaded = [node for node in ast.parse(path.read_text()).body if isinstance(node, (ast.Import, ast.ImportFrom))]
+        assert "jinja2" not in {getattr(node, "module", "") for node in loaded}, path
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "repro_cases").glob("*.py")), ids=lambda path: path.name)
 def test_a_reproducer_knows_scenarios_and_nothing_of_any_engine(path: Path) -> None:
     inside = {name.split(".")[1] for name in imported(path) if name.startswith("harness.")}

@@ -76,7 +76,7 @@ def _decoder(hint: Any) -> _Decoder:
     if origin in (tuple, list):
         return _sequence(_decoder(arguments[0]), arguments[0], origin)
     if origin is dict:
-        return _mapping(_decoder(arguments[1]))
+        return _mapping(_decoder(arguments[1]), _plain_types(arguments[1]))
     return _scalar(hint)
 
 
@@ -127,10 +127,12 @@ def _at(item: _Decoder, step: str | int, value: Any) -> Any:
         raise error.within(step) from None
 
 
-def _mapping(item: _Decoder) -> _Decoder:
+def _mapping(item: _Decoder, plain: frozenset[type]) -> _Decoder:
     def decode_mapping(data: Any) -> Any:
         if not isinstance(data, dict):
             raise CodecError(f"expected a mapping, found {_shown(data)}")
+        if plain.issuperset(map(type, data.values())):
+            return {str(key): value for key, value in data.items()}
         return {str(key): _at(item, str(key), value) for key, value in data.items()}
 
     return decode_mapping

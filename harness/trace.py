@@ -219,7 +219,7 @@ class Snapshot:
     findings  what host-side probes found broken during this operation.
     reserved  "tokens", "rows" and, where there are pages, "pages" that the scheduler set aside for this forward;
               consumed: what the forward then used of each, padding included. Empty where none ran.
-    fields    what the forward was told, field by field.
+    fields    what the last step was told, field by field.
     """
 
     operation: int

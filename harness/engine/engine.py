@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 
 from harness.engine.forward import BatchForward
-from harness.engine.metadata import SpecMetadata
+from harness.engine.metadata import SpecMetadata, shown
 from harness.engine.models import load_models
 from harness.engine.parts import Parts
 from harness.engine.prefill import Prefill
@@ -75,25 +75,27 @@ class Engine:
 
     def warmup(self, bucket: int | None) -> None:
         """Run a batch of padding alone, in the shape of `bucket` or of the largest eager batch."""
-        self.forward.run(self._prepare_padding(bucket), self.draft_len)
+        rows, _ = self._prepare_padding(bucket)
+        self.forward.run(rows, self.draft_len)
 
     def capture(self, bucket: int) -> None:
         """Capture the bucket's graph, which runs its shape once to warm up. Only the dummy row may change."""
-        rows, k = self._prepare_padding(bucket), self.draft_len
+        (rows, told), k = self._prepare_padding(bucket), self.draft_len
         replay = self._capture(lambda: self.forward.run(rows, k))
-        told = self.last.told
-        assert told is not None
         self._graphs[self.parts.graph_key(bucket, k)] = _Graph(replay, told, self.forward.used)
 
-    def _prepare_padding(self, bucket: int | None) -> int:
-        """Prepare a batch of padding alone; return its rows. Pools are allocated here, never in a capture."""
-        copy = None if bucket is None else self.parts.graph_copy(self.metadata, bucket)
-        rows = (copy or self.metadata).max_num_requests
+    def _prepare_padding(self, bucket: int | None) -> tuple[int, SpecMetadata]:
+        """Prepare a batch of padding alone; return its rows and what it is told.
+
+        Pools are allocated here, never in a capture.
+        """
+        told = self.metadata if bucket is None else self.parts.graph_copy(self.metadata, bucket)
+        rows = told.max_num_requests
         names = self.parts.warmup_requests(rows)
-        self._tell(names, (0,) * len(names), rows * (self.draft_len + 1), copy)
-        self._prepare(Plan(padded=rows), copy or self.metadata)
-        self.last = Forward(names, rows, told=copy)
-        return rows
+        self._tell(names, (0,) * len(names), rows * (self.draft_len + 1), told)
+        self._prepare(Plan(padded=rows), told)
+        self.last = Forward(names, rows)
+        return rows, told
 
     def admit(
         self, name: str, prompt_len: int, chunks: tuple[int, ...], cached: int = 0, pause: bool = False
@@ -224,7 +226,7 @@ class Engine:
         else:
             captured.replay()
         used = self.forward.used if captured is None else captured.used
-        self.last = self._steps.commit(plan, k, bucket, used, told)
+        self.last = self._steps.commit(plan, k, bucket, used, shown(self.metadata, told))
         self._in_flight = set(names)
 
     def _tell(
@@ -233,7 +235,7 @@ class Engine:
         """Say who is in the next forward: to the engine's own metadata, and to a graph's copy of it."""
         told = self.metadata
         told.request_ids, told.positions, told.num_tokens = names, positions, tokens
-        if copy is not None:
+        if copy is not None and copy is not told:
             self.parts.refresh(copy, told)
 
     def _prepare(self, plan: Plan, metadata: SpecMetadata) -> None:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from harness.engine.metadata import SpecMetadata
-from harness.trace import RequestState
+from harness.trace import MetadataField, RequestState
 
 __all__ = ["Forward", "Left", "Relay", "Request"]
 
@@ -75,7 +74,7 @@ class Request:
 class Forward:
     """What the last operation ran: its rows in order, their number with padding, the graph replayed.
 
-    `reserved` is what was set aside for it and `consumed` what it used; `told` the graph's own metadata.
+    `reserved` is what was set aside for it and `consumed` what it used; `fields` what a step was told.
     """
 
     batch: tuple[str, ...] = ()
@@ -84,4 +83,4 @@ class Forward:
     requests: dict[str, RequestState] = field(default_factory=dict)
     reserved: dict[str, int] = field(default_factory=dict)
     consumed: dict[str, int] = field(default_factory=dict)
-    told: SpecMetadata | None = None
+    fields: tuple[MetadataField, ...] = ()

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from harness.engine.forward import BatchForward
-from harness.engine.metadata import SpecMetadata
 from harness.engine.parts import Parts
 from harness.engine.requests import Forward, Left, Relay, Request
 from harness.engine.seating import Seating
 from harness.engine.spec_worker import SpecWorker
 from harness.scenario import Config
-from harness.trace import RequestState
+from harness.trace import MetadataField, RequestState
 
 __all__ = ["Plan", "Steps"]
 
@@ -74,7 +73,9 @@ class Steps:
         ]
         return self._parts.verify_lengths(sure, self._config.verify)
 
-    def commit(self, plan: Plan, k: int, graph: int | None, used: int, told: SpecMetadata | None) -> Forward:
+    def commit(
+        self, plan: Plan, k: int, graph: int | None, used: int, fields: tuple[MetadataField, ...]
+    ) -> Forward:
         """Give every request its tokens, leave its drafts for the next step, and say what happened."""
         count = len(plan.requests)
         consumed = {"tokens": used, "rows": used // (k + 1)}
@@ -91,7 +92,7 @@ class Steps:
             states[request.name] = self._committed(plan, place, rows[row], sure, k, contexts[place])
         self._digest(plan.requests, states)
         names = tuple(request.name for request in plan.requests)
-        return Forward(names, plan.padded, graph, states, plan.reserved, consumed, told)
+        return Forward(names, plan.padded, graph, states, plan.reserved, consumed, fields)
 
     def _committed(
         self, plan: Plan, place: int, row: list[int], sure: tuple[float, ...], k: int, context: tuple[int, int]

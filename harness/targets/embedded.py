@@ -8,7 +8,6 @@ from typing import Any
 import harness
 from harness.engine import Engine, Parts
 from harness.engine.context import DenseContext
-from harness.engine.metadata import shown
 from harness.engine.seating import Seating
 from harness.faults import FAULTS, apply_faults
 from harness.protocol import Description, FaultOrigin
@@ -115,6 +114,8 @@ class EmbeddedSession:
         self._tensors["outputs.packed"] = PersistentTensor(forward.outputs)
         self._tensors["outputs.confidence"] = PersistentTensor(forward.confidence)
         self._graph_tensors = {f"inputs.{name}": GraphTensor(tensor, 0) for name, tensor in forward.inputs.items()}
+        told = engine.metadata
+        self._capacities = {"max_num_requests": told.max_num_requests, "num_seq_slots": told.num_seq_slots}
         self._graph_tensors["inputs.seats"] = GraphTensor(forward.inputs["seats"], seating.pool.dummy, "seats")
 
     def apply(self, operation: Operation) -> None:
@@ -138,14 +139,10 @@ class EmbeddedSession:
             events += worker.pool.take_events()
         last = engine.last
         return Inspection(
-            tensors, graph_tensors, tuple(pools), last.requests, self._metadata(),
+            tensors, graph_tensors, tuple(pools), last.requests, self._capacities,
             last.batch, last.padded, last.graph, events,
-            last.reserved, last.consumed, shown(engine.metadata, last.told),
+            last.reserved, last.consumed, last.fields,
         )  # fmt: skip
-
-    def _metadata(self) -> dict[str, int]:
-        values = vars(self.engine.metadata).items()
-        return {name: int(value) for name, value in values if isinstance(value, int)}
 
     def close(self) -> None:
         """Nothing to do: the tensors go with the session."""

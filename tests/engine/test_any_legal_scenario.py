@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from playing import LENGTH, LONGEST, alone, play, scenarios
 
 from harness.engine import Engine
-from harness.engine.metadata import shown
 from harness.scenario import Scenario
 
 FEW = settings(max_examples=25, deadline=None)
@@ -106,9 +105,9 @@ def test_what_a_step_verifies_was_drafted_for_who_sits_there(scenario: Scenario)
 @given(scenarios())
 def test_a_graphs_metadata_is_its_owners_but_for_what_it_owns(scenario: Scenario) -> None:
     def compare(engine: Engine) -> None:
-        for told in shown(engine.metadata, engine.last.told):
+        for told in engine.last.fields:
             assert told.sort == "owned" or told.copy in (None, told.owner), told
-            if told.sort == "per-request" and engine.last.padded:
+            if told.sort == "per-request":
                 assert len(told.owner) == len(engine.last.batch)
 
     play(scenario, compare)

@@ -7,6 +7,7 @@ import torch
 from engine_rig import PROMPT, SHAPE, capture_all, config_of, greedy_of, naive_of, open_engine, oracle
 
 from harness.engine import Engine, Parts
+from harness.engine.context import PagedContext
 from harness.engine.pages import PagePool
 from harness.engine.slots import NoFreeSlotError, NotOwnedError, SlotPool
 from harness.host.graph_tape import tape_capture
@@ -38,6 +39,22 @@ def test_with_overlap_a_stepped_request_keeps_its_rows_until_the_next_step_is_pr
     engine.step(None, None)
     for view in (engine.seating.pool.view(), _slots(engine).view()):
         assert (view.retiring, view.free) == ((), (3, 0))
+
+
+def test_with_overlap_pages_stay_in_the_table_for_the_step_under_way_and_are_forgotten_behind_it() -> None:
+    engine = open_engine(Config("dflash", 4, 2, (1, 2), overlap=True, page_size=4))
+    engine.admit("a", PROMPT, ())
+    engine.admit("b", PROMPT, ())
+    engine.step(None, None)
+    engine.finish("a")
+    context, pages = engine.seating.context, engine.seating.pages
+    assert isinstance(context, PagedContext)
+    assert pages is not None
+    assert context.table[0].tolist()[:2] == [0, 2]
+    assert (pages.view().holdings, pages.view().retiring) == ({"b": (1, 3)}, (0, 2))
+    engine.step(None, None)
+    assert bool((context.table[0] == pages.dummy).all())
+    assert pages.view().retiring == ()
 
 
 def test_with_overlap_a_request_that_took_no_step_leaves_at_once() -> None:
@@ -173,7 +190,8 @@ def test_pages_come_as_a_context_grows_and_go_with_its_request() -> None:
         engine.step(None, None)
         assert engine.last.consumed["pages"] == engine.last.reserved["pages"] == engine.seating.pages.held("a")
     assert held == [1, 2, 3, 4]
-    table = engine.seating.context.table  # type: ignore[union-attr]  # it is paged
+    assert isinstance(engine.seating.context, PagedContext)
+    table = engine.seating.context.table
     assert table[0].tolist()[:6] == [0, 1, 2, 3, 4, 85]
     engine.finish("a")
     assert bool((table == 85).all())

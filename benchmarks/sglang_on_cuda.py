@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.catalogue import load_catalogue, load_reproducer
+from harness.cli._launch import find_source
 from harness.explore.versions import few_cases
 from harness.invariants import Monitor
 from harness.launch import Launcher, Run
@@ -67,7 +68,7 @@ def _main() -> int:
     given = parser.parse_args()
     told: Told = {}
     start = time.monotonic()
-    for name, shown in measured(given.source, given.device):
+    for name, shown in measured(find_source("sglang", given.source), given.device):
         told[name] = shown
         print(f"{name}: {shown[0]} {shown[1]}", flush=True)  # noqa: T201  # a command's output
     given.out.write_text(json.dumps(told, indent=1) + "\n")

@@ -28,7 +28,7 @@ def draw(
     """
     chosen = list(_chosen(results, healthy))
     monitors = [Monitor(result.case.scenario) for result in chosen]
-    runs = [Run(result.case.scenario, faults=faults, keep_going=True, probes=False) for result in chosen]
+    runs = [Run(result.case.scenario, faults=faults, probes=False) for result in chosen]  # unwatched: to its end
     maps: dict[int, SlotMap | None] = {}
     for index, trace in launcher.run_all(runs):
         maps[index] = draw_trace(trace, monitors[index], chosen[index].violations)

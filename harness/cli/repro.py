@@ -102,7 +102,7 @@ def bugs(bug: str | None) -> None:
 
 def _show_one(plan: Plan, only: Ran, json_file: Path | None, markdown: Path | None, html: Path | None) -> None:
     click.echo(render_heading(_facts(only)))
-    drawn = only.maps[0] if only.maps else None
+    drawn = next((one for one in only.maps if one.word != "ok"), None)
     click.echo(render_results(only.results, plan.entry.mechanism, _paint, drawn), nl=False)
     _print_logs(only)
     if json_file or html:
@@ -114,7 +114,7 @@ def _show_one(plan: Plan, only: Ran, json_file: Path | None, markdown: Path | No
     if markdown:
         title = f"{plan.entry.bug} on {only.launched.target}"
         facts = [f"{name}: {text}" for name, text in _facts(only).items()]
-        write_atomically(markdown, render_markdown(only.results, title, facts))
+        write_atomically(markdown, render_markdown(only.results, title, facts, drawn))
 
 
 def _show_both(plan: Plan, ran: list[Ran], json_file: Path | None, markdown: Path | None) -> None:

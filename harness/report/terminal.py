@@ -16,7 +16,6 @@ from harness.report.summary import (
     folded,
     left_alone,
     legend,
-    order_text,
     place,
 )
 from harness.report.terminal_map import render_slot_map
@@ -50,13 +49,11 @@ def render_results(
 
 def _table(matrix: Matrix, paint: Paint) -> list[str]:
     wide = max([8, *(len(order) for order, _ in matrix.rows)])  # a configuration may have many buckets
-    lines = _head(matrix, matrix.worker, wide) if matrix.columns else []
+    lines = _head(matrix, safe(matrix.worker), wide) if matrix.columns else []
     for order, cells in matrix.rows:
         lines.append(f"{order:<{wide}}" + "".join(_cell(cell, paint) for cell in cells))
     for result in matrix.beside:
-        case = result.case
-        where = f"{matrix.worker}, {case.regime}, first drafter {case.first}, captured {order_text(case.order)}"
-        lines.append(f"{where}: {_cell(result.word, paint).strip()}")
+        lines.append(f"{safe(place(result))}: {_cell(result.word, paint).strip()}")
     return lines
 
 
@@ -83,7 +80,7 @@ def _in_short(results: Sequence[CaseResult], paint: Paint) -> list[str]:
     lines = []
     for workers, matrix, folds in folded(matrices(results)):
         if len(matrix.rows) >= _MANY and len(folds) < len(matrix.rows):
-            lines += [f"{workers}:", *(line for fold in folds for line in _fold(matrix, fold, paint))]
+            lines += [f"{safe(workers)}:", *(line for fold in folds for line in _fold(matrix, fold, paint))]
     return ["\n".join(["In short:", *lines])] if lines else []
 
 

@@ -107,6 +107,16 @@ def test_where_a_run_broke_off_is_on_a_line_of_its_own_with_what_was_raised() ->
     assert found.lines[-1].cells[0] == Cell("free")  # what it left behind, not what was there before
 
 
+def test_a_line_without_a_snapshot_repeats_who_owned_what_and_not_what_was_written() -> None:
+    cut = trace()
+    del cut.snapshots[3:]
+    cut.at = 3
+    found = slot_map(cut, [])
+    assert found is not None
+    assert found.lines[2].cells[1] == Cell("missing", dummy=True, padded=True, written=True, broken=True)
+    assert found.lines[3].cells == (Cell("owned", "a"), Cell("missing", dummy=True, broken=True))
+
+
 def test_a_crash_before_the_first_operation_has_a_map_only_where_there_is_a_pool() -> None:
     empty = replace(trace(), snapshots=[], outcome=Outcome.CRASH, at=-1)
     assert slot_map(empty, []) is None

@@ -17,7 +17,7 @@ from harness.report import render_results
 from harness.report.markdown import render_markdown
 from harness.report.matrix import matrices
 from harness.report.slotmap import Cell, Line, SlotMap
-from harness.report.summary import folded, verdict
+from harness.report.summary import examples, folded, verdict
 from harness.report.terminal_map import render_slot_map
 
 
@@ -56,6 +56,15 @@ def test_the_map_of_the_first_finding_stands_before_the_reason() -> None:
     assert "    ! error: NoFreeSlotError: none" in text
 
 
+def test_a_finding_is_told_by_a_silent_case_of_production_and_a_loud_one() -> None:
+    group = [
+        result("dflash", regime, "bucket", (4, 2), word)
+        for regime, word in (("headroom", "silent"), ("production", "FAIL"), ("production", "silent"))
+    ]
+    assert examples(group) == [group[2], group[1]]
+    assert examples(group[:2]) == group[:2]
+
+
 def test_what_holds_has_no_map() -> None:
     text = render_results([result("dflash", "exact", "eager", (4,))], drawn=small_map())
     assert "Rows of pool" not in text
@@ -71,8 +80,9 @@ def test_eighty_columns_are_enough_whatever_is_shown() -> None:
     assert any("64 rows are shown" in line for line in lines)
 
 
-def test_nothing_from_outside_drives_the_terminal() -> None:
-    spoilt = hostile(section(), frozenset({"state", "regime", "first", "worker", "word"}))
+@pytest.mark.parametrize("keep", [{"state"}, {"state", "regime", "first"}, {"state", "regime", "first", "worker"}])
+def test_nothing_from_outside_drives_the_terminal(keep: set[str]) -> None:
+    spoilt = hostile(section(), frozenset(keep))
     text = render_results(spoilt.results, spoilt.mechanism, drawn=spoilt.maps[0])
     assert not [c for c in text if not c.isprintable() and c != "\n"]
 
@@ -88,7 +98,9 @@ def test_cells_are_painted_and_signs_are_there_without_paint() -> None:
 
 
 def test_the_markdown_is_made_of_the_same_matrices() -> None:
-    assert "| 4>2 | ok | silent |" in render_markdown(matrix_results(), "title")
+    text = render_markdown(matrix_results(), "title", drawn=small_map())
+    assert "| 4>2 | ok | silent |" in text
+    assert "      0 capture the graph for 4" in text  # four blanks more: what Markdown shows as it is
 
 
 @pytest.mark.parametrize(("environment", "colours"), [({}, True), ({"NO_COLOR": "1"}, False)])

@@ -83,6 +83,7 @@ def test_a_page_loads_without_a_complaint_asks_for_nothing_and_fits(
     assert browser.complaints == []
     assert browser.requested == [(pages / name).resolve().as_uri()]
     assert browser.run("document.title").endswith(" - harness")
+    browser.run("document.querySelectorAll('details').forEach(each => { each.open = true; })")
     assert browser.run("document.documentElement.scrollWidth") <= width
     background = browser.run("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") is (scheme == "light")

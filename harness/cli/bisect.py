@@ -17,7 +17,7 @@ from harness.errors import ExitCode, LaunchError, UsageError
 from harness.files import write_atomically
 from harness.launch import ISOLATIONS
 from harness.report.finding import told
-from harness.report.terminal import safe
+from harness.report.text import safe
 from harness.targets.sources import resolve_source, source_paths
 from harness.verdicts import CaseResult
 

@@ -43,13 +43,17 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Section:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory, broken: Section) -> Path:
-    """One page of three sections: with its fault, healthy, and with hostile texts."""
+    """One page of three sections: with its fault, healthy, and with hostile texts and a wide pool."""
     folder = tmp_path_factory.mktemp("pages")
     healthy = replace(
         broken, bug="nvbugs/2", target="sglang", maps=[], results=[r for r in broken.results if r.word == "ok"]
     )
     payload = "<script>document.title='taken'</script>\"><img src=x onerror=\"document.title='taken'\">"
-    hostile = replace(broken, bug=payload, title=payload, target=payload, url="javascript:document.title='taken'")
+    first = broken.maps[0]
+    lines = tuple(replace(line, cells=(line.cells[-1],) * 40) for line in first.lines)
+    wide = replace(first, rows=tuple(range(40)), lines=lines)
+    link = "javascript:document.title='taken'"
+    hostile = replace(broken, bug=payload, title=payload, target=payload, url=link, maps=[wide])
     (folder / "page.html").write_text(render_page([broken, healthy, hostile]))
     waivers = {
         "file": payload, "today": "2026-07-01", "soon": 30, "count": 0, "unreadable": 0, "median_age": None,

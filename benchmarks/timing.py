@@ -5,26 +5,50 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["machine", "say", "side_by_side", "table"]
+__all__ = ["Spent", "machine", "say", "side_by_side", "spent_in_turn", "table"]
+
+
+class Spent(NamedTuple):
+    """Seconds of one command: on the clock, and of processors by it and all that it started and waited for.
+
+    On a machine with other work the second one moves little.
+    """
+
+    wall: float
+    cpu: float
+
+
+def spent_in_turn(commands: Mapping[str, Sequence[str]], repeats: int) -> dict[str, list[Spent]]:
+    """Run the commands in turn, `repeats` rounds after one that does not count; return all rounds of each."""
+    rounds: dict[str, list[Spent]] = {name: [] for name in commands}
+    for turn in range(repeats + 1):
+        for name, command in commands.items():
+            spent = _spent(command)
+            if turn:
+                rounds[name].append(spent)
+    return rounds
+
+
+def _spent(command: Sequence[str]) -> Spent:
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603  # our own commands
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Spent(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def side_by_side(commands: Mapping[str, Sequence[str]], repeats: int) -> dict[str, float]:
-    """Run the commands in turn, `repeats` rounds after one that does not count; return median wall seconds."""
-    seconds: dict[str, list[float]] = {name: [] for name in commands}
-    for turn in range(repeats + 1):
-        for name, command in commands.items():
-            start = time.perf_counter()
-            subprocess.run(command, check=True, capture_output=True)  # noqa: S603  # our own commands
-            if turn:
-                seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in seconds.items()}
+    """Return median wall seconds of commands that run in turn."""
+    rounds = spent_in_turn(commands, repeats)
+    return {name: statistics.median(one.wall for one in spent) for name, spent in rounds.items()}
 
 
 def machine() -> str:

@@ -3,18 +3,25 @@ gives the same line."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from harness.errors import Place
-from harness.lists.model import Entry, Line, Marker, Problem, Waiver
+from harness.lists.model import MARKERS, Entry, Line, Marker, Problem, Token, Waiver
 from harness.lists.parser import LineParser
 from harness.lists.reason import parse_reason
 
 __all__ = ["format_line", "parse_entry", "parse_markers", "parse_waiver"]
 
+# One word that is a path or an id, and nothing more: what most lines of a list are.
+_PLAIN = re.compile(r"(?!full:)[\w./][\w./:-]*(?:\[[\w./:=-]*\])?", re.ASCII)
+
 
 def parse_entry(text: str, place: Place) -> tuple[Entry | None, list[Problem]]:
     """Read one test-list line that starts at `place`. None for an empty line, a comment and a broken line."""
+    if _PLAIN.fullmatch(text) and text not in MARKERS:  # what the parser would return: long lists are plain
+        test = Token(text, place)
+        return Entry(place=place, last_line=place.line, text=text, test=test, targets=(test,)), []
     parser = LineParser(text, place)
     parser.run()
     if parser.prefix:

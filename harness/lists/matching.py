@@ -90,12 +90,10 @@ class WaiverIndex:
             for depth, (scope, level) in enumerate(scopes(nodeid))
             for waiver in self._by_target.get(scope, ())
         ]
-        found += [
-            (Level.ENTRY, 0, not waiver.head, -waiver.place.line, waiver)
-            for entry in entries
-            if entry.has_arguments
-            for waiver in self._by_entry.get(_entry_key(entry), ())
-        ]
+        for entry in entries if self._by_entry else ():
+            if entry.has_arguments:
+                waivers = self._by_entry.get(_entry_key(entry), ())
+                found += [(Level.ENTRY, 0, not waiver.head, -waiver.place.line, waiver) for waiver in waivers]
         found.sort(key=lambda item: item[:4])
         return tuple(Applied(waiver, level) for level, *_, waiver in found)
 

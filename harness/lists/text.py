@@ -73,9 +73,10 @@ def _parse(
 ) -> tuple[tuple[_L, ...], tuple[Problem, ...]]:
     lines, problems = clean_lines(source)
     found: list[_L] = []
+    may_be_template = b"%" in source.data or b"${" in source.data
     for number, text in enumerate(lines, 1):
         place = Place(source.file, number, 1)
-        if not text.lstrip().startswith("#") and (template := _TEMPLATE.search(text)):
+        if may_be_template and not text.lstrip().startswith("#") and (template := _TEMPLATE.search(text)):
             place = place._replace(column=template.start() + 1)
             problems.append(
                 Problem(

@@ -11,16 +11,12 @@ from harness.pytest_plugin.hooks import (
     pytest_collection_modifyitems,
     pytest_configure,
     pytest_report_teststatus,
-    pytest_runtest_makereport,
+    pytest_terminal_summary,
     pytest_testnodedown,
 )
 
-pytest_plugins = [
-    "harness.pytest_plugin.leasing",
-    "harness.pytest_plugin.recording",
-    "harness.pytest_plugin.run_options",
-    "harness.pytest_plugin.sharding",
-]
+# The options alone: the rest comes with the options that need it.
+pytest_plugins = ["harness.pytest_plugin.run_options"]
 
 __all__ = [
     "pytest_cmdline_main",
@@ -28,6 +24,6 @@ __all__ = [
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_report_teststatus",
-    "pytest_runtest_makereport",
+    "pytest_terminal_summary",
     "pytest_testnodedown",
 ]

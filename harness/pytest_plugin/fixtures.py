@@ -9,7 +9,6 @@ import pytest
 from harness.catalogue import find_bug, load_reproducer
 from harness.errors import LaunchError
 from harness.launch import Launcher
-from harness.pytest_plugin.leasing import on_lease_end
 from harness.pytest_plugin.matrices import RESULTS
 from harness.report import render_results
 from harness.reproduce import Parameters, reproduce
@@ -29,7 +28,10 @@ def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
         with Launcher(
             option("--target"), option("--device"), source=option("--source"), isolation=option("--isolation")
         ) as launched:
-            on_lease_end(request.config, launched.end_hosts)
+            if option("--device") == "cuda":
+                from harness.pytest_plugin.leasing import on_lease_end  # on a CPU nothing is leased
+
+                on_lease_end(request.config, launched.end_hosts)
             yield launched
     except LaunchError as error:
         pytest.exit(f"harness: {error}", returncode=error.exit_code)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.pytest_plugin.words import word_of
+from harness.pytest_plugin.words import has_word, word_of
 from harness.results.records import FAILING, Result, Word, bounded
 
 __all__ = ["attach", "fold", "from_collector"]
@@ -36,16 +36,17 @@ def fold(nodeid: str, reports: Sequence[pytest.TestReport], attempt: int, option
     `options`: what its replay command needs beside the id. A subtest's report gives its text, never the word:
     the test's own report tells how it ended.
     """
-    duration, told = 0.0, None
-    word = Word.PASSED
+    duration = round(sum([report.duration for report in reports]), 6)
+    worker = getattr(reports[0], "worker_id", "") if reports else ""
+    if all(map(_only_passes, reports)):
+        return Result(nodeid, Word.PASSED, time.time(), duration, worker=worker, attempt=attempt)
+    word, told = Word.PASSED, None
     for report in reports:
-        duration += report.duration
         said = None if isinstance(report, pytest.SubtestReport) else word_of(report)
         if said is not None and (told is None or _outranks(said, word)):
             word, told = said, report
-    worker = getattr(reports[0], "worker_id", "") if reports else ""
     if told is None or (word is Word.PASSED and _ATTRIBUTE not in told.__dict__):
-        return Result(nodeid, word, time.time(), round(duration, 6), worker=worker, attempt=attempt)
+        return Result(nodeid, word, time.time(), duration, worker=worker, attempt=attempt)
     facts: dict[str, Any] = {}
     for report in reports:
         facts |= report.__dict__.get(_ATTRIBUTE, {})
@@ -59,7 +60,12 @@ def fold(nodeid: str, reports: Sequence[pytest.TestReport], attempt: int, option
     if word not in _QUIET:
         values["replay"] = shlex.join(["pytest", nodeid, *options])
     values |= {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
-    return Result(nodeid, word, time.time(), round(duration, 6), attempt=attempt, **values)
+    return Result(nodeid, word, time.time(), duration, attempt=attempt, **values)
+
+
+def _only_passes(report: pytest.TestReport) -> bool:
+    """Whether a phase says nothing but that it passed: so do those of most tests, and they pay for no more."""
+    return report.outcome == "passed" and _ATTRIBUTE not in report.__dict__ and not has_word(report)
 
 
 def from_collector(report: pytest.CollectReport) -> Result:

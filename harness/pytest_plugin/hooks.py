@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.errors import HarnessError
-from harness.pytest_plugin.words import say_unsupported, status_of
+from harness.pytest_plugin.words import status_of
 
 __all__ = [
     "pytest_cmdline_main",
@@ -16,13 +16,16 @@ __all__ = [
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_report_teststatus",
-    "pytest_runtest_makereport",
+    "pytest_terminal_summary",
     "pytest_testnodedown",
 ]
 
 _COLLECTED = pytest.StashKey[int]()
 _OUTPUT = "harness_error"  # a key of what an xdist worker hands to its controller
-_MARKER = "isolation: the test runs in a process of its own (with --results); a list's ISOLATION says the same"
+_MARKERS = (
+    "isolation: the test runs in a process of its own (with --results); a list's ISOLATION says the same",
+    "gpus(n): lease n GPUs while the test runs; CUDA_VISIBLE_DEVICES names them",
+)
 
 
 def _option(config: pytest.Config, name: str) -> Any:
@@ -41,8 +44,9 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, and bring what the options of this run need: most runs need little of it."""
-    config.addinivalue_line("markers", _MARKER)
+    """Make the markers known, and bring what the options of this run need: most runs need little of it."""
+    for marker in _MARKERS:
+        config.addinivalue_line("markers", marker)
     worker = getattr(config, "workerinput", {})
     bring = config.pluginmanager.import_plugin
     if _option(config, "--results") or _option(config, "--resume") or "harness_run" in worker:
@@ -56,9 +60,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from harness.pytest_plugin.supervisor.inside import join
 
         join(config)
-    from harness.pytest_plugin.progress import show_progress
+    if config.get_verbosity() >= 0:
+        from harness.pytest_plugin.progress import show_progress
 
-    show_progress(config)
+        show_progress(config)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -129,11 +134,22 @@ def pytest_testnodedown(node: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Say so when the shard left nothing. A list says it itself; what is resumed may well be complete."""
+    """Say so when the shard left nothing. A list says it itself; what is resumed may well be complete.
+
+    What leases devices comes where a test asks for some: it is around every test.
+    """
     config = session.config
+    if any(map(_asks_for_devices, session.items)):
+        config.pluginmanager.import_plugin("harness.pytest_plugin.leasing")
     shard = _option(config, "--shard")
     if shard and not session.items and config.stash.get(_COLLECTED, 0) and not _option(config, "--resume"):
         raise pytest.UsageError(f"--shard {shard} has no test: there are more shards than tests")
+
+
+def _asks_for_devices(item: pytest.Item) -> bool:
+    # A reproducer's hosts need a GPU of their own, too.
+    launched = "launcher" in getattr(item, "fixturenames", ()) and _option(item.config, "--device") == "cuda"
+    return launched or item.get_closest_marker("gpus") is not None
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
@@ -141,10 +157,8 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
     return status_of(report)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Tell a test that its machine cannot do from one that is skipped."""
-    report = yield
-    if report.outcome == "skipped":
-        say_unsupported(report)
-    return report
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was waived or unsupported and why, and print the patch for waivers that are no longer needed."""
+    from harness.pytest_plugin.telling import tell_waived
+
+    tell_waived(terminalreporter)

@@ -19,15 +19,9 @@ from harness.pytest_plugin.words import UNSUPPORTED
 __all__ = [
     "DeviceMemoryWarning",
     "on_lease_end",
-    "pytest_addoption",
-    "pytest_configure",
     "pytest_runtest_protocol",
     "pytest_runtest_setup",
 ]
-
-_MARKER = "gpus(n): lease n GPUs while the test runs; CUDA_VISIBLE_DEVICES names them"
-_LIMIT = 3600.0
-_MEMORY_LIMIT = 30.0
 
 _LENDER = pytest.StashKey[Lender]()
 _CLOSERS = pytest.StashKey[list[Callable[[], None]]]()
@@ -47,27 +41,9 @@ class _RefusedError(Exception):
         self.unsupported = unsupported
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of leases."""
-    group = parser.getgroup("harness-devices", "GPUs")
-    group.addoption(
-        "--gpu-wait", metavar="SECONDS", type=float, default=_LIMIT,
-        help="how long a test waits for its GPUs (default: an hour); gpus(n) marks such tests",
-    )  # fmt: skip
-    group.addoption(
-        "--gpu-memory-wait", metavar="SECONDS", type=float, default=_MEMORY_LIMIT,
-        help="how long it then waits for their memory to come back (default: 30)",
-    )  # fmt: skip
-
-
 def on_lease_end(config: pytest.Config, close: Callable[[], None]) -> None:
     """Call `close` before each lease ends: whatever keeps memory of a device ends its processes there."""
     config.stash.setdefault(_CLOSERS, []).append(close)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
-    config.addinivalue_line("markers", _MARKER)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -92,10 +68,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if refused is not None:
         pytest.fail(str(refused), pytrace=False)
     lease = item.stash.get(_LEASE, None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")  # never an error: it is not this test's fault
-        for leak in lease.leaks if lease else ():
-            warnings.warn(DeviceMemoryWarning(str(leak)), stacklevel=1)
+    if lease is not None and lease.leaks:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")  # never an error: it is not this test's fault
+            for leak in lease.leaks:
+                warnings.warn(DeviceMemoryWarning(str(leak)), stacklevel=1)
 
 
 def _count(item: pytest.Item) -> int:
@@ -117,7 +94,7 @@ def _count(item: pytest.Item) -> int:
 def _lender(config: pytest.Config) -> Lender:
     if _LENDER not in config.stash:
         try:
-            limit = config.getoption("--gpu-memory-wait", default=_MEMORY_LIMIT)
+            limit = config.getoption("--gpu-memory-wait")
             config.stash[_LENDER] = Lender(detect_inventory(), LockFolder(lock_folder()), memory_limit=limit)
         except DeviceError as error:
             raise _RefusedError(str(error)) from None
@@ -130,7 +107,7 @@ def _leased(item: pytest.Item, count: int) -> Iterator[Lease]:
     if reason := lender.shortage(count):
         raise _RefusedError(reason, unsupported=True)
     try:
-        lease = lender.lease(count, item.nodeid, item.config.getoption("--gpu-wait", default=_LIMIT))
+        lease = lender.lease(count, item.nodeid, item.config.getoption("--gpu-wait"))
     except DeviceError as error:
         raise _RefusedError(str(error)) from None
     with _environment(lease.environment):

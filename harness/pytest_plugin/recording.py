@@ -144,6 +144,7 @@ class _Recorder:
             self._log = LogWriter(self._path)
             self._header, self._earlier = go_on(self._log.read(), header, resume)
             self._log.write(self._header)
+            self._log.shared = False  # until there are workers
             self._final = dict(self._earlier.results)
             for result in self._earlier.blamed:
                 self._keep(result)
@@ -164,6 +165,7 @@ class _Recorder:
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker of xdist what the log has, and the log's place where it has the same disk."""
         log = str(self._path) if node.gateway.spec.popen else ""
+        self._log.shared = True
         earlier = self._earlier.plan
         node.workerinput[_INPUT] = {
             "log": log,

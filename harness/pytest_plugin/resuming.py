@@ -10,11 +10,13 @@ import pytest
 
 from harness.errors import Place, UsageError
 from harness.pytest_plugin.run_header import plain_id, refuse_another_run
-from harness.pytest_plugin.sharding import SELECTED
 from harness.results.log import Log
 from harness.results.records import Header, Plan, Result, Word, selection_digest
 
-__all__ = ["Resumed", "go_on", "leave_out", "planned", "refuse_another_plan"]
+__all__ = ["SELECTED", "Resumed", "go_on", "leave_out", "planned", "refuse_another_plan"]
+
+SELECTED = pytest.StashKey[list[str]]()
+"""On the config of a process that has collected with `--shard`: the ids of all shards together."""
 
 # A test that was running in so many sessions that died is what they died of: it is not tried for ever.
 _DEATHS = 2

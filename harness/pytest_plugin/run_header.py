@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import subprocess
 import sys
 import time
-import uuid
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import harness
 from harness.errors import Place, UsageError
 from harness.results.records import Header
 
@@ -39,7 +39,7 @@ def make_header(config: pytest.Config) -> Header:
     """Return the header of a new run. Raises `UsageError` for a list or file that cannot be read."""
     files = {name: _option(config, f"--{name}") for name in ("test-list", "durations-file", "waives-file")}
     return Header(
-        run=uuid.uuid4().hex,
+        run=os.urandom(16).hex(),
         session=1,
         at=time.time(),
         command=tuple(map(str, config.invocation_params.args)),
@@ -59,7 +59,7 @@ def make_header(config: pytest.Config) -> Header:
         versions={
             "python": platform.python_version(),
             "pytest": pytest.__version__,
-            "harness": version("specdec-harness"),
+            "harness": harness.__version__,
             **({"torch": sys.modules["torch"].__version__} if "torch" in sys.modules else {}),
         },
     )

@@ -5,24 +5,16 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from harness.errors import UsageError
-from harness.lists import (
-    Entry,
-    Problem,
-    Selected,
-    Selection,
-    detect_facts,
-    match_entries,
-    parse_facts,
-    read_test_db,
-    read_test_list,
-    select,
-)
-from harness.lists.expression import ExpressionError, evaluate
+from harness.lists import Entry, Problem, Selected, match_entries, read_test_list
 from harness.pytest_plugin.naming import entry_key
+
+if TYPE_CHECKING:
+    from harness.lists import Selection
 
 __all__ = ["Chosen", "choose", "read_entries"]
 
@@ -48,6 +40,8 @@ def read_entries(file: str, context: str | None, match: str | None) -> tuple[Ent
         listed = read_test_list(path)
         _refuse_errors(listed.problems)
         return listed.entries
+    from harness.lists import detect_facts, parse_facts, read_test_db, select  # a flat list pays for no YAML
+
     db = read_test_db(path)
     _refuse_errors(db.problems)
     facts = detect_facts() if match is None else parse_facts(match)
@@ -149,6 +143,10 @@ def _nearest(entry: Entry, ids: Sequence[str]) -> str:
 
 def _holds(item: pytest.Item, entry: Entry) -> bool:
     keyword, markexpr = entry.keyword, entry.markexpr
+    if keyword is None and markexpr is None:
+        return True
+    from harness.lists.expression import ExpressionError, evaluate  # few entries have expressions
+
     try:
         return (not keyword or evaluate(keyword.text, _keyword_of(item))) and (
             not markexpr or evaluate(markexpr.text, _mark_of(item))

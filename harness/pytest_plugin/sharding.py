@@ -8,15 +8,12 @@ from pathlib import Path
 import pytest
 
 from harness.errors import HarnessError
+from harness.pytest_plugin.resuming import SELECTED
 from harness.pytest_plugin.run_header import plain_id
 from harness.results.durations import read_durations
 from harness.results.shards import parse_shard, plan_shards
 
-__all__ = ["SELECTED", "pytest_collection_modifyitems", "pytest_configure"]
-
-SELECTED = pytest.StashKey[list[str]]()
-"""On the config of a process that has collected: the ids of all shards together."""
-
+__all__ = ["pytest_collection_modifyitems", "pytest_configure"]
 
 _PLAN = pytest.StashKey[tuple[int, int, dict[str, float]]]()
 

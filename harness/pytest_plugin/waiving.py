@@ -12,8 +12,6 @@ import pytest
 from harness.errors import UsageError
 from harness.lists import Level, Waiver, WaiverIndex, read_waives
 from harness.pytest_plugin.folding import attach
-from harness.pytest_plugin.patching import note_fixed
-from harness.pytest_plugin.telling import tell_waived
 from harness.pytest_plugin.words import set_word
 from harness.results.records import Word
 
@@ -25,7 +23,6 @@ __all__ = [
     "Waived",
     "apply_waivers",
     "pytest_runtest_makereport",
-    "pytest_terminal_summary",
     "read_index",
 ]
 
@@ -104,13 +101,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         bugs = [waiver.reason.bug] if waiver.reason.bug else []
         attach(report, bugs=bugs, waiver=waiver.text, waiver_place=f"{waiver.place.file}:{waiver.place.line}")
         if word is Word.FIXED:
+            from harness.pytest_plugin.patching import note_fixed  # only a failure pays for it
+
             note_fixed(report, waiver, waived.level, item.config.rootpath)
     return report
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which tests were waived and why, and print the patch for waivers that are no longer needed."""
-    tell_waived(terminalreporter)
 
 
 def _word(waived: Waived, report: pytest.TestReport) -> Word | None:

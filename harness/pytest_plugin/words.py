@@ -11,7 +11,7 @@ import pytest
 
 from harness.results.records import Word
 
-__all__ = ["UNSUPPORTED", "say_unsupported", "set_word", "status_of", "word_of"]
+__all__ = ["UNSUPPORTED", "has_word", "set_word", "status_of", "word_of"]
 
 UNSUPPORTED = "unsupported: "
 """How the reason of such a skip begins."""
@@ -37,11 +37,15 @@ def set_word(report: pytest.TestReport, word: Word) -> None:
     setattr(report, _ATTRIBUTE, word.value)
 
 
+def has_word(report: pytest.TestReport) -> bool:
+    """Whether `set_word` said how this phase ended."""
+    return _ATTRIBUTE in report.__dict__
+
+
 def word_of(report: pytest.TestReport) -> Word | None:
     """How the test ended as far as this phase tells; None for a set-up or tear-down that says nothing."""
-    said = report.__dict__.get(_ATTRIBUTE)
-    if said is not None:
-        return Word(said)
+    if (word := _own_word(report)) is not None:
+        return word
     if report.when not in ("setup", "call", "teardown"):  # xdist's report of a worker that died
         return Word.CRASHED
     if report.outcome == "passed":
@@ -51,19 +55,22 @@ def word_of(report: pytest.TestReport) -> Word | None:
     return Word.EXPECTED if "wasxfail" in report.__dict__ else Word.SKIPPED
 
 
-def say_unsupported(report: pytest.TestReport) -> None:
-    """Set the word of a skip whose reason says that what the test runs on cannot do it."""
-    where = report.longrepr
+def _own_word(report: pytest.TestReport) -> Word | None:
+    """The word that pytest's outcome does not say, where there is one."""
+    said = report.__dict__.get(_ATTRIBUTE)
+    if said is not None:
+        return Word(said)
+    where = report.longrepr if report.outcome == "skipped" else None
     if isinstance(where, tuple) and str(where[2]).removeprefix("Skipped: ").startswith(UNSUPPORTED):
-        set_word(report, Word.UNSUPPORTED)
+        return Word.UNSUPPORTED
+    return None
 
 
 def status_of(report: pytest.TestReport) -> tuple[str, str, str] | None:
     """What `pytest_report_teststatus` answers for a word of ours: category, letter, verbose word."""
-    said = report.__dict__.get(_ATTRIBUTE)
-    if said is None:
+    word = _own_word(report)
+    if word is None:
         return None
-    word = Word(said)
     if word in _LETTERS:
         return word.value, _LETTERS[word], word.value.upper()
     return ("failed", _FAILED_AS[word], word.value.upper()) if word in _FAILED_AS else None

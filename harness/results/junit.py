@@ -1,8 +1,9 @@
 """JUnit from results, as the schema `junit-10.xsd` of the Jenkins xunit plugin allows it.
 
 A test case there has a name, a class and a time, no properties: what else is known of a test stands in lines of
-its `system-out`, what is known of the run in the suite's properties. Written with the standard library: a schema
-is kept by what is left out, and a library's model of JUnit would have to be kept from adding it.
+its `system-out`, what is known of the run in the suite's properties. Written as text: a schema is kept
+by what is left out, a library's model of JUnit would have to be kept from adding it, and ten thousand elements
+that are only to be printed cost a run more than its waivers do.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from harness.files import write_atomically
 from harness.results.records import Header, Result, Word
@@ -35,6 +35,11 @@ _ELEMENTS: Mapping[Word, tuple[str, str]] = {
     Word.REUSED: ("skipped", "reused"),
 }
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Names of tests, mostly: for them nothing has to be looked at twice.
+_PLAIN = re.compile(r"[\w ./:\[\]=-]*", re.ASCII)
+_IN_CONTENT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+# A reader turns every white space of an attribute into a blank, unless it is written as its number.
+_IN_ATTRIBUTE = {**_IN_CONTENT, ord('"'): "&quot;", ord("\n"): "&#10;", ord("\t"): "&#9;"}
 # How every reader of pytest's files tells a strict pass from a failure.
 _STRICT_PASS = "[XPASS(strict)]"  # noqa: S105  no password
 
@@ -47,27 +52,28 @@ def write_junit(path: Path, header: Header, results: Iterable[Result], counts: M
 def render_junit(header: Header, results: Iterable[Result], counts: Mapping[str, int]) -> str:
     """Return the text of the file. `counts`: tests by word, among them those that have no result."""
     results = list(results)
-    root = Element("testsuites")
     elements = [_ELEMENTS.get(result.outcome, ("", ""))[0] for result in results]
-    suite = SubElement(
-        root,
-        "testsuite",
-        name=_legal(header.stage) or "pytest",
-        tests=str(len(results)),
-        failures=str(elements.count("failure")),
-        errors=str(elements.count("error")),
-        skipped=str(elements.count("skipped")),
-        time=_seconds(sum(result.duration for result in results)),
-        timestamp=datetime.fromtimestamp(header.at, timezone.utc).isoformat(timespec="seconds"),
-        hostname=_legal(header.machine),
-    )
-    properties = SubElement(suite, "properties")
+    suite = {
+        "name": header.stage or "pytest",
+        "tests": str(len(results)),
+        "failures": str(elements.count("failure")),
+        "errors": str(elements.count("error")),
+        "skipped": str(elements.count("skipped")),
+        "time": _seconds(sum(result.duration for result in results)),
+        "timestamp": datetime.fromtimestamp(header.at, timezone.utc).isoformat(timespec="seconds"),
+        "hostname": header.machine,
+    }
+    attributes = "".join(f" {name}={_attribute(value)}" for name, value in suite.items())
+    parts = [
+        '<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n',
+        f"  <testsuite{attributes}>\n    <properties>\n",
+    ]
     for name, value in _properties(header, counts):
-        SubElement(properties, "property", name=_legal(name), value=_legal(value))
-    for result in results:
-        _add_case(suite, result)
-    indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+        parts.append(f"      <property name={_attribute(name)} value={_attribute(value)} />\n")
+    parts.append("    </properties>\n")
+    parts += map(_case, results)
+    parts.append("  </testsuite>\n</testsuites>\n")
+    return "".join(parts)
 
 
 def _properties(header: Header, counts: Mapping[str, int]) -> Iterator[tuple[str, str]]:
@@ -90,17 +96,25 @@ def _properties(header: Header, counts: Mapping[str, int]) -> Iterator[tuple[str
         yield f"tests {word}", str(count)
 
 
-def _add_case(suite: Element, result: Result) -> None:
+def _case(result: Result) -> str:
     classname, name = _split(result.id)
-    case = SubElement(suite, "testcase", classname=classname, name=name, time=_seconds(result.duration))
+    names = f"classname={_attribute(classname)} name={_attribute(name)}"
+    start = f'    <testcase {names} time="{_seconds(result.duration)}"'
+    inner = [*_element(result)]
+    if lines := list(_lines(result)):
+        inner.append(f"      <system-out>{_content(chr(10).join(lines))}</system-out>\n")
+    return f"{start}>\n{''.join(inner)}    </testcase>\n" if inner else f"{start} />\n"
+
+
+def _element(result: Result) -> Iterator[str]:
+    """What says that the test did not simply pass."""
     element, kind = _ELEMENTS.get(result.outcome, ("", ""))
     if element:
         message = result.message or result.outcome.value
         if result.outcome is Word.FIXED and not message.startswith(_STRICT_PASS):
             message = f"{_STRICT_PASS} {message}"
-        SubElement(case, element, type=kind, message=_legal(message)).text = _legal(result.text) or None
-    if lines := list(_lines(result)):
-        SubElement(case, "system-out").text = _legal("\n".join(lines))
+        start = f'      <{element} type="{kind}" message={_attribute(message)}'
+        yield f"{start}>{_content(result.text)}</{element}>\n" if result.text else f"{start} />\n"
 
 
 def _lines(result: Result) -> Iterator[str]:
@@ -128,11 +142,21 @@ def _split(nodeid: str) -> tuple[str, str]:
     *parts, name = path.split("::")
     if parts:
         parts[0] = parts[0].removesuffix(".py").replace("/", ".")
-    return _legal(".".join(parts)), _legal(name + bracket + parameters)
+    return ".".join(parts), f"{name}{bracket}{parameters}"
 
 
 def _seconds(duration: float) -> str:
     return f"{max(0.0, duration):.3f}"
+
+
+def _attribute(text: str) -> str:
+    """The text as an attribute's value, in quotes."""
+    return f'"{text}"' if _PLAIN.fullmatch(text) else f'"{_legal(text).translate(_IN_ATTRIBUTE)}"'
+
+
+def _content(text: str) -> str:
+    """The text as an element's content."""
+    return _legal(text).translate(_IN_CONTENT)
 
 
 def _legal(text: str) -> str:

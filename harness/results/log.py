@@ -172,11 +172,15 @@ class _Reader:
 
 
 class Appender:
-    """Appends lines to a log that another process has begun: what a worker of xdist holds."""
+    """Appends lines to a log that another process has begun: what a worker of xdist holds.
+
+    `shared` says whether other processes write meanwhile, which may die within a line.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open for appending, making the file where there is none. Raises `UsageError` where that cannot be."""
         self._place = Place(str(path))
+        self.shared = True
         try:
             self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -189,17 +193,25 @@ class Appender:
         """
         line = to_line(record)
         try:
-            size = os.lseek(self._descriptor, 0, os.SEEK_END)
-            # Half a line of a process that died. Seen by mistake while another one writes, it costs an empty line.
-            if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
+            if self.shared and self._ends_within_a_line():
                 line = b"\n" + line
             written = os.write(self._descriptor, line)
             if written < len(line):
-                if os.lseek(self._descriptor, 0, os.SEEK_END) == size + written:
-                    os.ftruncate(self._descriptor, size)
+                self._take_back(written)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise self._refused(error) from None
+
+    def _ends_within_a_line(self) -> bool:
+        """Half a line of a process that died. Seen by mistake while another one writes, it costs an empty line."""
+        size = os.lseek(self._descriptor, 0, os.SEEK_END)
+        return size > 0 and os.pread(self._descriptor, 1, size - 1) != b"\n"
+
+    def _take_back(self, written: int) -> None:
+        """Cut off the part of a line that was written, unless another process has written behind it."""
+        end = os.lseek(self._descriptor, 0, os.SEEK_CUR)  # appending has moved it behind what was written
+        if os.lseek(self._descriptor, 0, os.SEEK_END) == end:
+            os.ftruncate(self._descriptor, end - written)
 
     def close(self) -> None:
         """Close. Does nothing the second time."""

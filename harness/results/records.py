@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
-from typing import Any, TypeAlias
+from math import isfinite
+from typing import TypeAlias
 
 from harness.codec import CodecError, decode
 
@@ -174,20 +175,36 @@ _KINDS: dict[str, type[Record]] = {
     "result": Result,
     "end": End,
 }
-_NAMES = {cls: kind for kind, cls in _KINDS.items()}
-_FIELDS = {cls: [(one.name, one.default) for one in fields(cls)] for cls in _NAMES}
+_ALWAYS = frozenset({"format"})  # written although it has its default
+# Of each kind: how its lines begin, and for every field its name, its default and what stands before its value.
+_BEGINNINGS = {cls: f'{{"kind":"{kind}"' for kind, cls in _KINDS.items()}
+_FIELDS = {
+    cls: [(one.name, MISSING if one.name in _ALWAYS else one.default, f',"{one.name}":') for one in fields(cls)]
+    for cls in _BEGINNINGS
+}
+_quoted = json.encoder.encode_basestring_ascii
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def to_line(record: Record) -> bytes:
-    """Return the record as a line of ASCII, its newline included."""
-    values: dict[str, Any] = {"kind": _NAMES[type(record)]}
+    """Return the record as a line of ASCII, its newline included.
+
+    Two lines are written for every test: most values are texts and numbers, which need no encoder.
+    """
+    parts = [_BEGINNINGS[type(record)]]
     of = vars(record)
-    for name, default in _FIELDS[type(record)]:
+    for name, default, lead in _FIELDS[type(record)]:
         value = of[name]
-        if value != default or name == "format":
-            values[name] = value
-    return f"{_encode(values)}\n".encode("ascii")
+        if value == default:
+            continue
+        if isinstance(value, str):
+            parts.append(lead + _quoted(value))
+        elif type(value) is int or (type(value) is float and isfinite(value)):
+            parts.append(lead + repr(value))
+        else:
+            parts.append(lead + _encode(value))
+    parts.append("}\n")
+    return "".join(parts).encode("ascii")
 
 
 def parse_line(line: bytes) -> Record:

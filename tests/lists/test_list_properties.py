@@ -210,3 +210,9 @@ def test_explaining_never_raises_and_at_most_one_waiver_decides(texts: list[str]
     data = "\n".join(texts).encode("utf-8", "surrogatepass")
     verdicts = explain_waivers(parse_waives(Source.of(data, "f.txt")), test, stage)
     assert [verdict.decides for verdict in verdicts[1:]].count(True) == 0
+
+
+@given(st.text("aSKIPful:/.[]=-_", max_size=12) | st.sampled_from(MARKERS) | st.just("full:a/b"))
+def test_a_plain_line_is_read_as_one_that_the_parser_takes_apart(text: str) -> None:
+    """A blank behind it is no part of a line, and makes it one that is not plain."""
+    assert parse_entry(text, PLACE) == parse_entry(f"{text} ", PLACE)

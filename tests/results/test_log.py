@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -50,6 +51,50 @@ def test_a_line_is_read_as_it_was_written_and_is_one_line_of_ascii(result: Resul
     assert line.isascii()
     assert line.count(b"\n") == 1
     assert parse_line(line) == result
+
+
+@given(
+    st.dictionaries(TEXT, st.sampled_from([Word.PASSED, Word.FAILED, Word.SKIPPED]), max_size=5),
+    st.data(),
+)
+def test_wherever_a_run_dies_what_the_next_session_adds_makes_the_same_results(
+    words: dict[str, Word], data: st.DataObject
+) -> None:
+    whole = to_line(header())
+    for name, word in words.items():
+        whole += to_line(Started(name, 1.0)) + to_line(Result(name, word, 2.0))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "r.jsonl"
+        path.write_bytes(whole[: data.draw(st.integers(0, len(whole)))])
+        with closing(LogWriter(path)) as writer:
+            before = writer.read()
+            done = before.results if before else {}
+            writer.write(header(2 if before else 1))
+            for name in words.keys() - done.keys():
+                writer.write(Result(name, words[name], 3.0))
+        log = read_log(path)
+    assert log is not None
+    assert {name: result.outcome for name, result in log.results.items()} == words
+    assert sum(len(session.results) for session in log.sessions) == len(words)
+    assert not log.deaths()
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_line_that_does_not_fit_leaves_nothing_of_itself(tmp_path: Path, shared: bool) -> None:
+    path = tmp_path / "r.jsonl"
+    begun(path, header()).end(0, {})
+    size = path.stat().st_size
+    program = (
+        "import resource; from pathlib import Path; from harness.errors import UsageError\n"
+        "from harness.results.log import Appender; from harness.results.records import Started\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size + 20}, {size + 20}))\n"
+        f"log = Appender(Path({str(path)!r})); log.shared = {shared}\n"
+        "try: log.write(Started('a' * 50, 1.0))\n"
+        "except UsageError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "cannot be written: No space left on device" in done.stdout
+    assert path.stat().st_size == size
 
 
 def test_words_that_differ_are_written_differently() -> None:

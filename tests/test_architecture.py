@@ -91,7 +91,8 @@ def test_only_reports_use_the_template_engine_and_import_it_where_a_page_is_writ
     for path in modules():
         engine = {name for name in imported(path) if name.split(".")[0] in ("jinja2", "markupsafe")}
         assert not engine or package_of(path) == "report", path
-        loaded = [node for node in ast.parse(path.read_text()).body if isinstance(node, (ast.Import, ast.ImportFrom))]
+        body = ast.parse(path.read_text()).body
+        loaded = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
         assert "jinja2" not in {getattr(node, "module", "") for node in loaded}, path
 
 

@@ -58,8 +58,8 @@ def bisect(
 ) -> None:
     """Find the first commit of --repo that shows BUG, in a clone of its own.
 
-    A commit is bad when a case fails as --bad does, by the same finding or crash; one that fails otherwise says
-    nothing of the bug and is skipped, as is one that cannot be launched.
+    A commit is bad when a case fails as --bad does, or when its process crashes or hangs; one that fails by
+    another finding says nothing of the bug and is skipped, as is one that cannot be launched.
     Exit code 0: one commit was found; 2: --good or --bad is not what it is said to be; 3: one of them cannot be
     launched, or skipped commits leave several.
     """

@@ -1,7 +1,7 @@
 """A CUDA graph on a CPU: one forward's aten operations, recorded once and replayed on the same storages.
 
 What a real graph freezes is frozen here: Python values, host branches, addresses. As in a real capture,
-host reads are refused, and recording leaves no trace: what it wrote to existing storages is put back.
+host reads are refused. What the recorded run changed stays, as a warm-up's changes do on CUDA, or it is put back.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ class HostReadError(RuntimeError):
     """A forward read a tensor's value on the host while it was captured; on CUDA the capture would fail."""
 
 
-def tape_capture(forward: Callable[[], None]) -> Callable[[], None]:
-    """Record `forward` and return what replays it. Nothing is run: state is as it was before."""
-    recorder = _Recorder()
+def tape_capture(forward: Callable[[], None], *, keep: bool = True) -> Callable[[], None]:
+    """Record `forward` and return what replays it. It ran once: state is as after a warm-up, or with `keep`
+    False as it was before.
+    """
+    recorder = _Recorder(keep)
     try:
         with recorder:
             forward()
@@ -51,14 +53,16 @@ def tape_capture(forward: Callable[[], None]) -> Callable[[], None]:
 class _Recorder(TorchDispatchMode):
     """Runs each operation and keeps what repeats it.
 
+    keep     whether what is written stays; if not,
     made     storages made while recording: writing to them needs no undoing. Outputs are kept alive by
              `calls`, so no identity is reused.
     before   storages that existed, with their content before the first write.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, keep: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch has no annotation here
         self.calls: list[_Call] = []
+        self._keeps = keep
         self._made: set[int] = set()
         self._before: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
 
@@ -73,25 +77,27 @@ class _Recorder(TorchDispatchMode):
         if operation.host_read:
             raise HostReadError(f"{func}: not permitted while capturing")
         if operation.written:
-            for index, name in operation.written:
-                for tensor in _tensors(args[index] if index < len(args) else kwargs.get(name)):
-                    self._keep(tensor.untyped_storage())
+            if not self._keeps:
+                for index, name in operation.written:
+                    for tensor in _tensors(args[index] if index < len(args) else kwargs.get(name)):
+                        self._remember(tensor.untyped_storage())
             self.calls.append(partial(operation.run, *args, **kwargs))
             return operation.run(*args, **kwargs)
         out = operation.run(*args, **kwargs)
         if not operation.view:
             # A view needs no replay: it looks at a storage that is replayed.
-            self._made.update(tensor.untyped_storage()._cdata for tensor in _tensors(out))
+            if not self._keeps:
+                self._made.update(tensor.untyped_storage()._cdata for tensor in _tensors(out))
             self.calls.append(operation.repeat(args, kwargs, out))
         return out
 
-    def _keep(self, storage: torch.UntypedStorage) -> None:
+    def _remember(self, storage: torch.UntypedStorage) -> None:
         key = storage._cdata
         if key not in self._made and key not in self._before:
             self._before[key] = (storage, storage.clone())
 
     def put_back(self) -> None:
-        """Undo every write to a storage that existed before."""
+        """Undo every write to a storage that existed before, where they are not to stay."""
         for storage, content in self._before.values():
             storage.copy_(content)
         self._before.clear()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from weakref import WeakSet
 
 import torch
 
 from harness.host.graph_tape import tape_capture
+from harness.targets.base import Capture
 
 __all__ = ["capture_for"]
-
-Capture = Callable[[Callable[[], None]], Callable[[], None]]
 
 
 def capture_for(device: str) -> Capture:
@@ -23,14 +23,20 @@ def capture_for(device: str) -> Capture:
 
 def _cuda_capture() -> Capture:
     pool = torch.cuda.graph_pool_handle()
+    alive: WeakSet[torch.cuda.CUDAGraph] = WeakSet()
 
-    def capture(forward: Callable[[], None]) -> Callable[[], None]:
+    def capture(forward: Callable[[], None], *, keep: bool = True) -> Callable[[], None]:
+        nonlocal pool
+        del keep  # whoever asks for it undoes a warm-up's changes by itself
         forward()  # the warm-up: kernels are loaded and workspaces allocated outside the capture
         torch.cuda.synchronize()
+        if not alive:
+            pool = torch.cuda.graph_pool_handle()  # a pool goes with the last graph in it, its handle too
         graph = torch.cuda.CUDAGraph()
         # thread_local: a call of another thread (the host's watchdog) must not break the capture.
         with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
             forward()
+        alive.add(graph)
         return graph.replay
 
     return capture

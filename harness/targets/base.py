@@ -30,9 +30,16 @@ __all__ = [
     "refuse_options",
 ]
 
-# Takes a forward without arguments, runs it once to warm up and captures it; returns what replays it.
-# On CUDA a graph, on CPU a tape.
-Capture = Callable[[Callable[[], None]], Callable[[], None]]
+
+class Capture(Protocol):
+    """Makes a forward replayable: on CUDA a graph, on a CPU a tape."""
+
+    def __call__(self, forward: Callable[[], None], *, keep: bool = True) -> Callable[[], None]:
+        """Run `forward` once to warm up, capture it, and return what replays it.
+
+        With `keep` False that run leaves no trace on a CPU: for an engine whose own code puts back what a warm-up
+        changed, and would not while it is told that it is capturing.
+        """
 
 
 def _nobody_listens(pool: str, row: int) -> None:

@@ -36,7 +36,7 @@ def tree(tmp_path: Path) -> Path:
     ("module", "old", "new", "said"),
     [
         ("dflash", "class DFlashWorker", "class class", "speculative/dflash.py:"),
-        ("dflash", "from collections import deque", "import no_such_package", "No module named 'no_such_package'"),
+        ("dflash", "class DFlashWorker", "import no_such_package\n\n\nclass DFlashWorker", "'no_such_package'"),
         ("dspark", "self._win_inited = False", "raise OSError('no such device')", "OSError: no such device"),
         ("dflash_base", "self._req_to_slot = {}", "pass", "not found: _req_to_slot"),
         ("utils", "def get_spec_worker", "def other_name", "has no get_spec_worker"),

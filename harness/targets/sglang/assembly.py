@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from harness.scenario import Config
+from harness.targets.base import Capture
 from harness.targets.sglang.cache import PrefixCache
 from harness.targets.sglang.models import HEADS, LAYERS, WIDTH, DFlashDrafter, DSparkDrafter, TargetModel
 from harness.targets.sglang.runtime import GraphBackend, ModelRunner, Rank, TpWorker, call_known
@@ -19,8 +20,6 @@ from harness.targets.tensorrt_llm.toy import MASK_TOKEN
 __all__ = ["Parts", "Pools", "build"]
 
 _PLENTY = 80.0  # GB of memory that one release asks for before it folds its sampler into a graph
-
-Capture = Callable[[Callable[[], None]], Callable[[], None]]
 
 
 @dataclass

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from harness.targets.base import Capture
 from harness.targets.tensorrt_llm.toy import HIDDEN, VOCAB
 
 __all__ = ["GraphBackend", "ModelRunner", "Output", "Rank", "TpWorker", "attention_backend", "call_known"]
@@ -74,7 +75,7 @@ class GraphBackend:
     A capture keeps its outputs; a replay returns them.
     """
 
-    def __init__(self, capture: Callable[[Callable[[], None]], Callable[[], None]]) -> None:
+    def __init__(self, capture: Capture) -> None:
         self._capture = capture
         self._graphs: dict[Any, tuple[Callable[[], None], dict[str, Any]]] = {}
 
@@ -86,7 +87,7 @@ class GraphBackend:
         def forward() -> None:
             kept["output"] = run_once()
 
-        self._graphs[key] = self._capture(forward), kept
+        self._graphs[key] = self._capture(forward, keep=False), kept
 
     def replay(self, key: Any, _forward_batch: Any) -> Any:
         """Replay the shape's graph."""

@@ -74,7 +74,7 @@ class Engine:
             with self.device.capturing():
                 graph.outputs = self._forward(graph.attention, graph.metadata, graph.inputs)
 
-        graph.replay = self._capture(forward)
+        graph.replay = self._capture(forward, keep=False)
         self.graphs[bucket] = graph
         self.padded = bucket
 

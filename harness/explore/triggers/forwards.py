@@ -53,6 +53,14 @@ _CAPTURED_TWICE = Story(
     (Capture(2), Capture(3), Warmup(), Admit("a", 4), Admit("b", 5), _STEP, Admit("c", 6), _STEP, _STEP),
     replace(_THREE, buckets=(2, 3)),
 )
+_WARMED_AND_CAPTURED = Story(
+    "two buckets warmed up and captured, then requests in both",
+    (
+        Warmup(2), Capture(2), Warmup(3), Capture(3),
+        Admit("a", 4), Admit("b", 5), _STEP, Admit("c", 6), _STEP, _STEP,
+    ),
+    replace(_THREE, buckets=(2, 3)),
+)  # fmt: skip
 _OTHER_TWO = Story(
     "two of three requests a step, never the same two",
     (
@@ -106,7 +114,7 @@ FORWARD_TRIGGERS: dict[str, tuple[Story, ...]] = {
     "workspace-grows": (_LARGEST_FIRST,),
     "graphs-outlive-memory": (_IDLE_ON_NEW_MEMORY,),
     "draft-length-baked": (_OTHER_DRAFT_LENGTH,),
-    "slots-baked": (_CAPTURED_TWICE,),
+    "slots-baked": (_WARMED_AND_CAPTURED,),
     # K13
     "copy-runs-initialiser": (_CAPTURED_TWICE,),
     "copy-not-refreshed": (_OTHER_TWO,),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -173,10 +174,10 @@ def _print(findings: Sequence[Finding], known: int, form: str) -> None:
 
 
 def _write_baseline(findings: Sequence[Finding], path: str) -> ExitCode:
+    from harness.files import write_atomically
     from harness.lists.checks.baseline import render_baseline
-    from harness.lists.edits.writing import write_new
 
-    write_new(path, render_baseline(findings, path))
+    write_atomically(Path(path), render_baseline(findings, path))
     count = sum(finding.severity != "note" for finding in findings)
     say(f"{path}: holds {count} finding{'' if count == 1 else 's'} now")
     return ExitCode.HOLDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -31,8 +32,9 @@ def merge(base: str, ours: str, theirs: str, output: str | None) -> int:
     Exit code 0; 1 when both sides changed a line in two ways, which is shown between conflict markers; 2 when
     a file cannot be read.
     """
+    from harness.files import write_atomically
+    from harness.lists.edits import Rewrite, write_all
     from harness.lists.edits.merging import merge_sources
-    from harness.lists.edits.writing import Rewrite, write_all, write_new
     from harness.lists.source import read_source
 
     sources = [read_source(file) for file in (base, ours, theirs)]
@@ -42,7 +44,7 @@ def merge(base: str, ours: str, theirs: str, output: str | None) -> int:
     elif output in (None, ours):
         write_all([Rewrite(sources[1], merged.data)])
     else:
-        write_new(output, merged.data)
+        write_atomically(Path(output), merged.data)
     for conflict in merged.conflicts:
         say(_conflict(conflict), err=True)
     return ExitCode.VIOLATION if merged.conflicts else ExitCode.HOLDS

@@ -10,15 +10,16 @@ from harness.devices.model import Device, DeviceError
 __all__ = ["VARIABLE", "visible_devices"]
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
+_UUIDS = ("GPU-", "MIG-")  # how they begin
 
 
 def visible_devices(devices: Sequence[Device], environment: Mapping[str, str] = os.environ) -> tuple[Device, ...]:
     """Return the devices that CUDA would show under `environment`, in its order.
 
     Indices count GPUs in PCI bus order; uuids may be shortened as long as they fit one device. As in CUDA, what
-    follows the first entry that names nothing is not visible, an empty variable hides everything, and so does a
-    device that is named twice. Without the variable all GPUs are visible, and of a GPU that is cut into MIG
-    instances these instead. A GPU that is named although it has instances is meant whole.
+    follows the first entry that names nothing is not visible, nor is an index behind a uuid. An empty variable hides
+    everything, and so does a device that is named twice. Without the variable all GPUs are visible, and of a GPU that
+    is cut into MIG instances these instead. A GPU that is named although it has instances is meant whole.
 
     Raises `DeviceError` for indices on a machine whose GPUs differ: CUDA then counts the fastest first.
     """
@@ -27,8 +28,11 @@ def visible_devices(devices: Sequence[Device], environment: Mapping[str, str] = 
         cut = {device.parent for device in devices}
         return tuple(device for device in devices if device.uuid not in cut)
     found: list[Device] = []
-    for word in (part.strip() for part in named.split(",")):
-        device = _index(devices, word, environment) if word.isdigit() else _prefix(devices, word)
+    words = [part.strip() for part in named.split(",")]
+    by_uuid = words[0].startswith(_UUIDS)
+    for word in words:
+        by_index = word.isdigit() and not by_uuid
+        device = _index(devices, word, environment) if by_index else _prefix(devices, word)
         if device is None:
             break
         found.append(device)
@@ -47,7 +51,7 @@ def _index(devices: Sequence[Device], word: str, environment: Mapping[str, str])
 
 
 def _prefix(devices: Sequence[Device], word: str) -> Device | None:
-    if not word.startswith(("GPU-", "MIG-")):
+    if not word.startswith(_UUIDS):
         return None
     fitting = [device for device in devices if device.uuid.startswith(word)]
     exact = [device for device in fitting if device.uuid == word]

@@ -32,7 +32,9 @@ A, B, C, D = (device.uuid for device in FOUR)
         (" 1 , 2 ", [B, C]),
         (B, [B]),
         ("GPU-bb", [B]),
-        (f"{C},0", [C, A]),
+        (f"{C},{A}", [C, A]),
+        (f"{C},0", [C]),  # behind a uuid, what is none ends the list
+        (f"{A},0,x", [A]),
         ("0,9,1", [A]),
         ("9,1", []),
         ("1,1", []),
@@ -61,7 +63,8 @@ def test_a_gpu_that_is_cut_shows_its_instances_and_is_whole_where_it_is_named() 
     machine = (*cut(FOUR[0], 2), FOUR[1])
     whole, first, second, other = (device.uuid for device in machine)
     assert seen(machine, None) == [first, second, other]
-    assert seen(machine, f"{second},1") == [second, other]
+    assert seen(machine, f"{second},{other}") == [second, other]
+    assert seen(machine, f"{second},1") == [second]
     assert seen(machine, "0") == [whole]
     assert seen(machine, first[:-1]) == []  # fits both instances
 

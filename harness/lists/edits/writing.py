@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from harness.errors import Place, UsageError
+from harness.files import stage
 from harness.lists.source import Source
 
-__all__ = ["Rewrite", "write_all", "write_new"]
+__all__ = ["Rewrite", "write_all"]
 
 
 class Rewrite(NamedTuple):
@@ -67,36 +66,8 @@ def write_all(rewrites: Sequence[Rewrite]) -> None:
         _sync_folder(folder)
 
 
-def write_new(file: str, data: bytes) -> None:
-    """Write a file that is a result of its own, in one step, over whatever is there."""
-    path = Path(file)
-    try:
-        if not path.exists():
-            path.touch()
-        old = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}; give another file", Place(file)) from error
-    write_all([Rewrite(Source(file, old, ()), data)])
-
-
 def _stage(rewrite: Rewrite, data: bytes) -> _Staged:
-    target = Path(os.path.realpath(rewrite.source.file))  # a link stays a link: what it names is replaced
-    status = target.stat()
-    if not stat.S_ISREG(status.st_mode) or not os.access(target, os.W_OK):
-        raise UsageError("is no file that may be written; check its permissions", Place(rewrite.source.file))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{time.monotonic_ns()}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            with contextlib.suppress(OSError):  # only root may give a file away
-                os.fchown(handle, status.st_uid, status.st_gid)
-            os.fchmod(handle, stat.S_IMODE(status.st_mode))
-            os.fsync(handle)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    temporary, target = stage(Path(rewrite.source.file), data)
     return _Staged(rewrite, target, temporary)
 
 

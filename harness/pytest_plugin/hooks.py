@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 from harness.errors import HarnessError
-from harness.pytest_plugin.words import status_of
+from harness.pytest_plugin.words import status_of as pytest_report_teststatus
 
 __all__ = [
     "pytest_cmdline_main",
@@ -54,8 +55,6 @@ def pytest_configure(config: pytest.Config) -> None:
         bring("harness.pytest_plugin.recording")
     if _option(config, "--shard"):
         bring("harness.pytest_plugin.sharding")
-    if _option(config, "--waives-file"):
-        bring("harness.pytest_plugin.waiving")
     if _option(config, "--results"):
         from harness.pytest_plugin.supervisor.inside import join
 
@@ -74,6 +73,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     yield
     if not (_option(config, "--test-list") or _option(config, "--waives-file")):
         return
+    gc.freeze()
     try:
         _select(config, items, collected)
     except HarnessError as error:
@@ -95,9 +95,11 @@ def _select(config: pytest.Config, items: list[pytest.Item], collected: list[pyt
         _keep(config, items, [one.item for one in chosen])
     waives = _option(config, "--waives-file")
     if waives:
-        from harness.pytest_plugin.waiving import apply_waivers, read_index
+        from harness.pytest_plugin.waiving import WaiverWords, apply_waivers, read_index
 
-        apply_waivers(chosen, read_index(waives, prefix), bool(_option(config, "--run-waived")))
+        waived = apply_waivers(chosen, read_index(waives, prefix), bool(_option(config, "--run-waived")))
+        if waived:
+            config.pluginmanager.register(WaiverWords(waived, config.rootpath), "harness-waiver-words")
 
 
 def _may_be_unknown(config: pytest.Config) -> bool:
@@ -139,6 +141,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     What leases devices comes where a test asks for some: it is around every test.
     """
     config = session.config
+    gc.freeze()  # as in collectstart, inside
     if any(map(_asks_for_devices, session.items)):
         config.pluginmanager.import_plugin("harness.pytest_plugin.leasing")
     shard = _option(config, "--shard")
@@ -150,11 +153,6 @@ def _asks_for_devices(item: pytest.Item) -> bool:
     # A reproducer's hosts need a GPU of their own, too.
     launched = "launcher" in getattr(item, "fixturenames", ()) and _option(item.config, "--device") == "cuda"
     return launched or item.get_closest_marker("gpus") is not None
-
-
-def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    """Waived, unsupported, unstable and the rest: each its own word."""
-    return status_of(report)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,4 +1,4 @@
-"""A test's id as lists and waivers spell it, where a tree changes the ids of its items.
+"""A test's id as lists, waivers and logs spell it, where a tree or a plugin changes the ids of its items.
 
 TensorRT-LLM's own hooks put `--test-prefix` and a slash in front of every id, and run an entry of its unit tests
 as the parameter of one test.
@@ -7,10 +7,12 @@ as the parameter of one test.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from harness.lists import Entry
+if TYPE_CHECKING:
+    from harness.lists import Entry
 
-__all__ = ["entry_key", "listed_id"]
+__all__ = ["entry_key", "listed_id", "plain_id"]
 
 _WRAPPED = re.compile(r"(?:.*/)?test_unittests\.py::test_unittests_v2\[(.*)\]", re.DOTALL)
 _INNER = "unittest"
@@ -31,3 +33,9 @@ def listed_id(nodeid: str, prefix: str) -> str:
 def entry_key(entry: Entry) -> str:
     """The text of an entry without regard to the number of blanks: what `listed_id` gives for it when wrapped."""
     return " ".join(entry.test.text.split())
+
+
+def plain_id(nodeid: str) -> str:
+    """A node id without the group that xdist's `--dist loadgroup` writes behind it."""
+    name, _, group = nodeid.rpartition("@")
+    return name if name and not {"]", "/", ":"} & set(group) else nodeid

@@ -17,8 +17,9 @@ import pytest
 
 from harness.errors import HarnessError, Place, UsageError
 from harness.pytest_plugin.folding import fold, from_collector
+from harness.pytest_plugin.naming import plain_id
 from harness.pytest_plugin.resuming import Resumed, go_on, leave_out, planned, refuse_another_plan
-from harness.pytest_plugin.run_header import make_header, plain_id, relevant_options
+from harness.pytest_plugin.run_header import make_header, relevant_options
 from harness.results.junit import write_junit
 from harness.results.log import Appender, LogWriter
 from harness.results.records import Header, Plan, Result, Started, Word

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from harness.errors import Place, UsageError
-from harness.pytest_plugin.run_header import plain_id, refuse_another_run
+from harness.pytest_plugin.naming import plain_id
+from harness.pytest_plugin.run_header import refuse_another_run
 from harness.results.log import Log
 from harness.results.records import Header, Plan, Result, Word, selection_digest
 

@@ -17,7 +17,7 @@ import harness
 from harness.errors import Place, UsageError
 from harness.results.records import Header
 
-__all__ = ["make_header", "plain_id", "refuse_another_run", "relevant_options"]
+__all__ = ["make_header", "refuse_another_run", "relevant_options"]
 
 # Options that change what a test does: part of a result's configuration and of its replay command.
 _CONFIGURATION = ("--target", "--source", "--device", "--isolation")
@@ -100,9 +100,3 @@ def refuse_another_run(log: str, first: Header, now: Header) -> None:
             change = "its content changed" if was == is_now else f"now {is_now}"
             remedy = "give what the run began with, or begin another log"
             raise UsageError(f"cannot go on: the run's {name} was {was}, {change}; {remedy}", Place(log))
-
-
-def plain_id(nodeid: str) -> str:
-    """A node id without the group that xdist's `--dist loadgroup` writes behind it."""
-    name, _, group = nodeid.rpartition("@")
-    return name if name and not {"]", "/", ":"} & set(group) else nodeid

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import HarnessError
+from harness.pytest_plugin.naming import plain_id
 from harness.pytest_plugin.resuming import SELECTED
-from harness.pytest_plugin.run_header import plain_id
 from harness.results.durations import read_durations
 from harness.results.shards import parse_shard, plan_shards
 

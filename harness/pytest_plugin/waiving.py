@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,19 +12,14 @@ import pytest
 from harness.errors import UsageError
 from harness.lists import Level, Waiver, WaiverIndex, read_waives
 from harness.pytest_plugin.folding import attach
+from harness.pytest_plugin.naming import plain_id
 from harness.pytest_plugin.words import set_word
 from harness.results.records import Word
 
 if TYPE_CHECKING:
     from harness.pytest_plugin.selection import Chosen
 
-__all__ = [
-    "WAIVED",
-    "Waived",
-    "apply_waivers",
-    "pytest_runtest_makereport",
-    "read_index",
-]
+__all__ = ["WAIVED", "Waived", "WaiverWords", "apply_waivers", "read_index"]
 
 
 @dataclass(frozen=True)
@@ -60,11 +55,12 @@ def read_index(file: str, stage: str) -> WaiverIndex:
     return WaiverIndex(waives.waivers, stage)
 
 
-def apply_waivers(chosen: Sequence[Chosen], index: WaiverIndex, run_waived: bool) -> None:
-    """Mark waived tests: SKIP skips, XFAIL must fail, UNSTABLE runs and never fails the run.
+def apply_waivers(chosen: Sequence[Chosen], index: WaiverIndex, run_waived: bool) -> dict[str, Waived]:
+    """Mark waived tests: SKIP skips, XFAIL must fail, UNSTABLE runs and never fails the run. Return them by id.
 
     `run_waived`: all of them run and none fails the run, since what they do is the evidence that is looked for.
     """
+    found: dict[str, Waived] = {}
     for one in chosen:
         applied = index.find(one.id, one.entries)
         if applied is None:
@@ -74,12 +70,14 @@ def apply_waivers(chosen: Sequence[Chosen], index: WaiverIndex, run_waived: bool
         marker = next((name for name in _WORDS if waiver.marker(name)), None)  # type: ignore[arg-type]
         if marker is not None:
             fails, passes = (Word.WAIVED_FAILED, Word.WAIVED_PASSED) if run_waived else _WORDS[marker]
-            item.stash[WAIVED] = waived = Waived(waiver, applied.level, fails, passes)
+            waived = Waived(waiver, applied.level, fails, passes)
+            item.stash[WAIVED] = found[plain_id(item.nodeid)] = waived
             item.add_marker(_mark(waived))
         if waiver.timeout:
             item.add_marker(pytest.mark.timeout(waiver.timeout))
         if waiver.isolated:
             item.add_marker(pytest.mark.isolation)
+    return found
 
 
 def _mark(waived: Waived) -> pytest.MarkDecorator:
@@ -89,13 +87,19 @@ def _mark(waived: Waived) -> pytest.MarkDecorator:
     return pytest.mark.xfail(reason=reason, strict=waived.passes is Word.FIXED)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put on the report of a waived test what pytest's outcome does not say."""
-    report = yield
-    waived = item.stash.get(WAIVED, None)
-    word = None if waived is None else _word(waived, report)
-    if waived is not None and word is not None:
+class WaiverWords:
+    """Puts on the reports of waived tests what pytest's outcome does not say, in the process that ran them."""
+
+    def __init__(self, waived: Mapping[str, Waived], root: Path) -> None:
+        self._waived, self._root = waived, root
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Before anything shows, sends or records the report."""
+        waived = self._waived.get(plain_id(report.nodeid))
+        word = None if waived is None else _word(waived, report)
+        if waived is None or word is None:
+            return
         set_word(report, word)
         waiver = waived.waiver
         bugs = [waiver.reason.bug] if waiver.reason.bug else []
@@ -103,8 +107,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         if word is Word.FIXED:
             from harness.pytest_plugin.patching import note_fixed  # only a failure pays for it
 
-            note_fixed(report, waiver, waived.level, item.config.rootpath)
-    return report
+            note_fixed(report, waiver, waived.level, self._root)
 
 
 def _word(waived: Waived, report: pytest.TestReport) -> Word | None:
@@ -116,4 +119,4 @@ def _word(waived: Waived, report: pytest.TestReport) -> Word | None:
         return None
     if waived.passes is Word.FIXED:  # strict: what passed is a failure without an exception
         return Word.FIXED if report.outcome == "failed" else None
-    return waived.passes if report.outcome == "passed" else None
+    return waived.passes if report.outcome == "passed" else waived.fails  # as where the device or a limit says so

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.pytest_plugin.run_header import plain_id
+from harness.pytest_plugin.naming import plain_id
 from harness.pytest_plugin.supervisor.device import device_error
 from harness.pytest_plugin.supervisor.system import STACKS_SIGNAL, close_in_forks, die_with, open_pipes, own_group
 from harness.pytest_plugin.supervisor.task import TASK, Notes, Task
@@ -68,6 +68,7 @@ class _Inside:
     def pytest_collectstart(self, collector: pytest.Collector) -> None:
         """Note what is about to be imported."""
         if isinstance(collector, pytest.File):
+            gc.freeze()  # what was collected lives to the end: to look for garbage there costs more than recording
             self._notes.write("collecting", collector.nodeid)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -85,11 +86,6 @@ class _Inside:
         leave = {*apart, *self._task.apart}
         if leave:
             items[:] = [item for item in items if plain_id(item.nodeid) not in leave]
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self) -> None:
-        """What was collected lives to the end: to look for garbage there costs a tenth of a long run."""
-        gc.freeze()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Remember what runs."""
@@ -132,7 +128,8 @@ class _Inside:
     def pytest_runtest_logfinish(self) -> None:
         """Nothing runs. A process that cannot run another test leaves: a new one goes on."""
         self._running, self._limit = "", 0.0
-        if any(stream.closed for stream in self._streams):
+        out, err = self._streams
+        if out.closed or err.closed:
             self._poison = "it closed sys.stdout or sys.stderr"
         if self._poison:
             self._notes.write("poisoned", self._poison)

@@ -9,6 +9,7 @@ import pytest
 from harness.catalogue import find_bug, load_reproducer
 from harness.errors import LaunchError
 from harness.launch import Launcher
+from harness.pytest_plugin.leaving import leave
 from harness.pytest_plugin.matrices import RESULTS
 from harness.report import render_results
 from harness.reproduce import Parameters, reproduce
@@ -34,7 +35,7 @@ def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
                 on_lease_end(request.config, launched.end_hosts)
             yield launched
     except LaunchError as error:
-        pytest.exit(f"harness: {error}", returncode=error.exit_code)
+        leave(error)
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +56,10 @@ def check_bug(
     def check(bug: str, worker: str, regime: str) -> None:
         entry = find_bug(bug)
         parameters = Parameters((worker,), (regime,))
-        results = reproduce(load_reproducer(entry), parameters, launcher, known=_references)
+        try:
+            results = reproduce(load_reproducer(entry), parameters, launcher, known=_references)
+        except LaunchError as error:  # no test of this run can do without what is not there
+            leave(error)
         if all(result.outcome is Outcome.UNSUPPORTED for result in results):
             request.node.stash[RESULTS] = results
             pytest.skip(f"unsupported: {results[0].detail}")

@@ -22,7 +22,9 @@ __all__ = [
 ]
 
 _COLLECTED = pytest.StashKey[int]()
-_OUTPUT = "harness_error"  # a key of what an xdist worker hands to its controller
+_AMONG = pytest.StashKey[int]()
+"""How many tests want a process of their own and have none."""
+_OUTPUT, _AMONG_OUTPUT = "harness_error", "harness_among"  # keys of what an xdist worker hands to its controller
 _MARKERS = (
     "isolation: the test runs in a process of its own (with --results); a list's ISOLATION says the same",
     "gpus(n): lease n GPUs while the test runs; CUDA_VISIBLE_DEVICES names them",
@@ -128,10 +130,11 @@ def _refuse(config: pytest.Config, items: list[pytest.Item], message: str) -> No
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Raise in the controller what a worker of xdist could not use."""
-    message = getattr(node, "workeroutput", {}).get(_OUTPUT)
-    if message:
-        raise pytest.UsageError(message)
+    """Raise in the controller what a worker of xdist could not use; take over what it has to say."""
+    output = getattr(node, "workeroutput", {})
+    if output.get(_OUTPUT):
+        raise pytest.UsageError(output[_OUTPUT])
+    node.config.stash[_AMONG] = output.get(_AMONG_OUTPUT, 0)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -144,6 +147,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()  # as in collectstart, inside
     if any(map(_asks_for_devices, session.items)):
         config.pluginmanager.import_plugin("harness.pytest_plugin.leasing")
+    if not _option(config, "--results"):
+        among = sum(item.get_closest_marker("isolation") is not None for item in session.items)
+        config.stash[_AMONG] = getattr(config, "workeroutput", {})[_AMONG_OUTPUT] = among
     shard = _option(config, "--shard")
     if shard and not session.items and config.stash.get(_COLLECTED, 0) and not _option(config, "--resume"):
         raise pytest.UsageError(f"--shard {shard} has no test: there are more shards than tests")
@@ -160,3 +166,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     from harness.pytest_plugin.telling import tell_waived
 
     tell_waived(terminalreporter)
+    among = terminalreporter.config.stash.get(_AMONG, 0)
+    if among:
+        tests = "1 ISOLATION test" if among == 1 else f"{among} ISOLATION tests"
+        terminalreporter.write_line(f"{tests} ran among the others: with --results each has a process of its own")

@@ -11,15 +11,17 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
 from harness.errors import HarnessError, Place, UsageError
 from harness.pytest_plugin.folding import fold, from_collector
+from harness.pytest_plugin.leaving import leave
 from harness.pytest_plugin.naming import plain_id
 from harness.pytest_plugin.resuming import Resumed, go_on, leave_out, planned, refuse_another_plan
 from harness.pytest_plugin.run_header import make_header, relevant_options
+from harness.pytest_plugin.supervisor.task import TASK
 from harness.results.junit import write_junit
 from harness.results.log import Appender, LogWriter
 from harness.results.records import Header, Plan, Result, Started, Word
@@ -51,11 +53,7 @@ def _one_line() -> Iterator[None]:
     try:
         yield
     except HarnessError as error:
-        _leave(error)
-
-
-def _leave(error: HarnessError) -> NoReturn:
-    pytest.exit(f"harness: {error}", returncode=error.exit_code)
+        leave(error)
 
 
 class _Starts:
@@ -63,15 +61,23 @@ class _Starts:
 
     def __init__(self, config: pytest.Config, worker: str = "") -> None:
         self._worker, self._pid = worker, os.getpid()
-        self._limit = float(config.getoption("timeout", default=None) or 0)
+        self._limit = _limit(config)
 
     def of(self, item: pytest.Item) -> Started:
-        """The limit is as pytest-timeout reads it: a mark, or the option; 0 for none."""
+        """The limit is as pytest-timeout reads it: a mark, or what holds for the whole run; 0 for none."""
         mark = item.get_closest_marker("timeout")
         limit = self._limit
         if mark is not None:
             limit = float(mark.args[0] if mark.args else mark.kwargs.get("timeout") or 0)
         return Started(plain_id(item.nodeid), time.time(), self._worker, self._pid, limit)
+
+
+def _limit(config: pytest.Config) -> float:
+    """The limit of tests without a mark, from where pytest-timeout takes it: option, environment, ini file."""
+    if not any(map(config.pluginmanager.hasplugin, ("timeout", "pytest_timeout"))):
+        return 0.0
+    given = config.getoption("timeout", default=None)
+    return float(given if given is not None else os.environ.get("PYTEST_TIMEOUT") or config.getini("timeout") or 0)
 
 
 class _Worker:
@@ -143,7 +149,9 @@ class _Recorder:
             header = make_header(self._config)
             resume = bool(self._config.getoption("--resume"))
             self._log = LogWriter(self._path)
-            self._header, self._earlier = go_on(self._log.read(), header, resume)
+            task = self._config.stash.get(TASK, None)
+            first = task.first if task else None
+            self._header, self._earlier = go_on(self._log.read(), header, resume, first)
             self._log.write(self._header)
             self._log.shared = False  # until there are workers
             self._final = dict(self._earlier.results)
@@ -182,7 +190,7 @@ class _Recorder:
         told = getattr(node, "workeroutput", {}).get(_OUTPUT, {})
         self._deselected = max(self._deselected, told.get("deselected", 0))
         if told.get("refused"):
-            _leave(UsageError(told["refused"]))
+            leave(UsageError(told["refused"]))
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         self._deselected += len(items)
@@ -192,7 +200,7 @@ class _Recorder:
         try:  # twice a test: `_one_line` would cost as much as the writing
             self._log.write(self._starts.of(item))
         except HarnessError as error:
-            _leave(error)
+            leave(error)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect a test's reports. A plugin's `rerun` begins another attempt; a dead worker's report ends it."""
@@ -213,7 +221,7 @@ class _Recorder:
             try:
                 self._keep(result)
             except HarnessError as error:
-                _leave(error)
+                leave(error)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Write that tests are missing, as an error under the name of their file or class."""
@@ -244,11 +252,11 @@ class _Recorder:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what all sessions together come to, each group of failures once."""
         terminalreporter.section(f"results: {self._path.name}")
-        reused = len(self._earlier.results)
+        reused = [result for result in self._earlier.results.values() if result.reused]
         counts = count_words(self._final.values(), self._deselected)
         terminalreporter.write_line(", ".join(f"{count} {word}" for word, count in counts.items()) or "no tests")
         if reused:
-            failing = sum(result.fails for result in self._earlier.results.values())
-            terminalreporter.write_line(f"{reused} reused from the log, {failing} of them failures")
+            failing = sum(result.fails for result in reused)
+            terminalreporter.write_line(f"{len(reused)} reused from the log, {failing} of them failures")
         for line in summarize(self._final.values()):
             terminalreporter.write_line(line)

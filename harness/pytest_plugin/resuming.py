@@ -28,7 +28,7 @@ class Resumed:
     """What earlier sessions of this run left.
 
     plan       what the run selected; None where no session came so far.
-    results    final results by id; these tests are left out.
+    results    final results by id; these tests are left out. Those of an earlier command are marked as reused.
     uncollected   files and classes that could not be collected: no tests, so they are tried again.
     blamed     results, not yet in the log, of tests under which sessions died: left out too.
     """
@@ -39,9 +39,10 @@ class Resumed:
     blamed: list[Result] = field(default_factory=list)
 
 
-def go_on(log: Log | None, header: Header, wanted: bool) -> tuple[Header, Resumed]:
+def go_on(log: Log | None, header: Header, wanted: bool, first: int | None) -> tuple[Header, Resumed]:
     """Return the header of the session that starts now, and what the log has of earlier ones.
 
+    `first` is the session with which the command began, None for this one.
     Raises `UsageError` when the log is of another run, or has results and `--resume` is not given.
     """
     if log is None:
@@ -50,10 +51,11 @@ def go_on(log: Log | None, header: Header, wanted: bool) -> tuple[Header, Resume
         message = "has results already; --resume goes on from them, or name another file"
         raise UsageError(message, Place(log.path))
     refuse_another_run(log.path, log.header, header)
-    final = log.results
+    session = len(log.sessions) + 1
+    final = log.seen_from(first or session)
     uncollected = {name: result for name, result in final.items() if result.phase == "collect"}
     results = {name: result for name, result in final.items() if name not in uncollected}
-    header = replace(header, run=log.header.run, session=len(log.sessions) + 1)
+    header = replace(header, run=log.header.run, session=session)
     return header, Resumed(log.plan, results, uncollected, _blamed(log))
 
 

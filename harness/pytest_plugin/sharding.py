@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import HarnessError
+from harness.pytest_plugin.leaving import leave
 from harness.pytest_plugin.naming import plain_id
 from harness.pytest_plugin.resuming import SELECTED
 from harness.results.durations import read_durations
@@ -27,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if shard:
             config.stash[_PLAN] = (*parse_shard(shard), durations)
     except HarnessError as error:
-        pytest.exit(f"harness: {error}", returncode=error.exit_code)
+        leave(error)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,7 +14,7 @@ import json
 import os
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.codec import CodecError
@@ -56,6 +56,15 @@ class Log:
     def results(self) -> dict[str, Result]:
         """Every test's final result: the last line that the log has for it."""
         return {result.id: result for session in self.sessions for result in session.results}
+
+    def seen_from(self, session: int) -> dict[str, Result]:
+        """Every test's final result; those of sessions before this one are marked as reused."""
+        before = len(self.sessions[: session - 1])
+        return {
+            result.id: result if number > before else replace(result, reused=result.reused or f"session {number}")
+            for number, one in enumerate(self.sessions, 1)
+            for result in one.results
+        }
 
     @property
     def plan(self) -> Plan | None:

@@ -130,7 +130,7 @@ class Result:
     attempt    counts from 1.
     phase      where it went wrong, for an error: `setup`, `teardown`, or `collect` for what is no test but a file
                or class of which no test is known.
-    reused     the run that the result was taken from.
+    reused     the run, or the session of this run, that the result was taken from.
     """
 
     id: str

@@ -13,8 +13,14 @@ _SHOWN = 5  # names a group shows before it only counts
 
 
 def count_words(results: Iterable[Result], deselected: int = 0) -> dict[str, int]:
-    """How many tests each word has, in the order of `Word`; words of none are left out."""
-    counts = Counter(result.outcome for result in results)
+    """How many tests each word has, in the order of `Word`; words of none are left out.
+
+    A reused result counts twice: as how it ended, and as reused.
+    """
+    counts: Counter[Word] = Counter()
+    for result in results:
+        counts[result.outcome] += 1
+        counts[Word.REUSED] += bool(result.reused)
     counts[Word.DESELECTED] += deselected
     return {word.value: counts[word] for word in Word if counts[word]}
 

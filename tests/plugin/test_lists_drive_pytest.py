@@ -205,3 +205,20 @@ def test_a_bug_with_its_fault_is_one_red_entry_with_a_matrix(tree: pytest.Pytest
     result = run(tree, "-p", "harness.pytest_plugin.fixtures")
     assert result.parseoutcomes()["failed"] == 1
     result.stdout.fnmatch_lines(["*5>4>2>1 *ok *ok", "*1>2>4>5 *ok *FAIL", "I-CAP:capacity:slots: 18 cases*"])
+
+
+@pytest.mark.parametrize("results", [(), ("--results=r.jsonl",)], ids=["alone", "supervised"])
+def test_a_device_that_is_not_there_is_said_once(
+    tree: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, results: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    tree.makepyfile(
+        test_a="""
+        def test_one(check_bug): check_bug("6535874", "dflash", "exact")
+        def test_two(check_bug): check_bug("6535874", "dspark", "exact")
+        """
+    )
+    plugins = [word for name in ("", ".options", ".fixtures") for word in ("-p", f"harness.pytest_plugin{name}")]
+    result = tree.runpytest_subprocess(*plugins, "-p", "no:cacheprovider", "--device=cuda", *results)
+    assert result.ret == 3
+    assert str(result.stdout).count("no CUDA device is visible") == 1

@@ -54,7 +54,9 @@ def test_nothing_is_left_at_the_end_and_nothing_is_said_of_an_empty_run() -> Non
     assert str(meter) == "1/1 tests 100%, 1.0/s"
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")], ids=["one process", "xdist"])
+@pytest.mark.parametrize(
+    "arguments", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["one process", "xdist"]
+)
 def test_a_terminal_has_one_line_below_what_pytest_writes(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
@@ -70,7 +72,9 @@ def test_a_terminal_has_one_line_below_what_pytest_writes(
     result.assert_outcomes(passed=39, failed=1)
     text = result.stdout.str()
     assert "40/40 tests 100%, 1 failed" in text
-    assert text.count("\x1b7") == 2 * text.count(" tests ") > 0  # each line is taken away again
+    drawn = [part.partition("\x1b8")[0] for part in text.split("\x1b7")[1:]]
+    assert sum(" tests " in line for line in drawn) == 40
+    assert drawn[-1].endswith("\x1b[2K")  # the last one is taken away again
 
 
 @pytest.mark.parametrize("arguments", [("-q",), ()])

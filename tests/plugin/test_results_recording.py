@@ -8,6 +8,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
+import harness
 from harness.results.junit import render_junit
 from harness.results.log import Log, read_log
 from harness.results.records import Word
@@ -50,7 +51,7 @@ WORDS = {
 }
 
 
-@pytest.fixture(params=[(), ("-n", "2")], ids=["one process", "xdist"])
+@pytest.fixture(params=[(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["one process", "xdist"])
 def workers(request: pytest.FixtureRequest) -> tuple[str, ...]:
     chosen: tuple[str, ...] = request.param
     return chosen
@@ -89,6 +90,18 @@ def test_every_test_has_one_result_with_its_word(pytester: pytest.Pytester, work
     both = results["test_a.py::test_fails_and_breaks_after"]
     assert "AssertionError: first" in both.text
     assert "RuntimeError: after" in both.text
+
+
+@pytest.mark.parametrize("by", ["ini", "environment"])
+def test_the_limit_of_the_whole_run_is_the_one_that_holds(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    pytester.makepyfile(test_a="def test_a(): assert '\"limit\":80.0}' in open('r.jsonl').read()")
+    if by == "ini":
+        pytester.makeini("[pytest]\ntimeout = 80")
+    else:
+        monkeypatch.setenv("PYTEST_TIMEOUT", "80")
+    assert run(pytester).ret == 0
 
 
 def test_the_log_has_what_was_to_run_where_it_ran_and_its_limit(
@@ -241,6 +254,7 @@ def test_the_header_says_what_ran_and_on_what(pytester: pytest.Pytester, tmp_pat
     assert len(header.durations_sha256) == 64
     assert header.machine == os.uname().nodename
     assert header.versions["pytest"] == pytest.__version__
+    assert header.versions["harness"] == harness.__version__
 
 
 @pytest.mark.parametrize(

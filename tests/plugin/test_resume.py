@@ -27,7 +27,7 @@ TESTS = """
 """
 
 
-@pytest.fixture(params=[(), ("-n", "2")], ids=["one process", "xdist"])
+@pytest.fixture(params=[(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["one process", "xdist"])
 def workers(request: pytest.FixtureRequest) -> tuple[str, ...]:
     chosen: tuple[str, ...] = request.param
     return chosen
@@ -78,8 +78,14 @@ def test_results_that_the_log_has_are_not_made_again_and_still_decide(
     assert sorted(ran(tree)) == ["four", "three"]
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert outcomes(tree) == {"one": "passed", "two": "failed", "three": "passed", "four": "passed"}
-    result.stdout.fnmatch_lines(["3 passed, 1 failed", "2 reused from the log, 1 of them failures"])
-    assert (tree.path / "r.xml").read_text().count("<testcase") == 4
+    result.stdout.fnmatch_lines(["3 passed, 1 failed, 2 reused", "2 reused from the log, 1 of them failures"])
+    junit = (tree.path / "r.xml").read_text()
+    assert junit.count("<testcase") == 4
+    assert junit.count("reused from: session 1") == 2
+    assert 'name="tests reused" value="2"' in junit
+    end = log_in(tree).sessions[-1].end
+    assert end is not None
+    assert end.counts == {"passed": 3, "failed": 1, "reused": 2}
     assert [session.header.session for session in log_in(tree).sessions] == [1, 2]
     assert len({session.header.run for session in log_in(tree).sessions}) == 1
 
@@ -121,7 +127,7 @@ def test_a_test_that_was_running_when_two_sessions_died_is_recorded_and_not_trie
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert outcomes(tree)["three"] == "crashed"
     assert log_in(tree).results["test_a.py::test_three"].message.startswith("was running when 2 sessions died")
-    result.stdout.fnmatch_lines(["3 passed, 1 crashed"])
+    result.stdout.fnmatch_lines(["3 passed, 1 crashed, 2 reused"])
 
 
 def test_a_session_that_a_person_interrupts_blames_no_test(tree: pytest.Pytester) -> None:

@@ -14,7 +14,9 @@ from harness.results.records import Word
 XDIST = ("-p", "xdist.plugin", "-n", "2")
 
 
-@pytest.mark.parametrize("arguments", [(), XDIST], ids=["one process", "xdist"])
+@pytest.mark.parametrize(
+    "arguments", [(), pytest.param(XDIST, marks=pytest.mark.slow)], ids=["one process", "xdist"]
+)
 @pytest.mark.parametrize(
     ("kills", "count"),
     [(4, 60), pytest.param(100, 300, marks=pytest.mark.slow)],

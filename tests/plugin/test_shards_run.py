@@ -47,7 +47,13 @@ def log_of(tree: pytest.Pytester, index: int) -> Log:
 
 
 @pytest.mark.parametrize(
-    "workers", [(), ("-n", "2"), ("-n", "2", "--dist", "loadgroup")], ids=["one process", "xdist", "groups"]
+    "workers",
+    [
+        (),
+        pytest.param(("-n", "2"), marks=pytest.mark.slow),
+        pytest.param(("-n", "2", "--dist", "loadgroup"), marks=pytest.mark.slow),
+    ],
+    ids=["one process", "xdist", "groups"],
 )
 def test_shards_are_the_selection_and_merge_to_one_run(
     tree: pytest.Pytester, workers: tuple[str, ...], capsys: pytest.CaptureFixture[str]

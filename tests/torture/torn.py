@@ -20,7 +20,9 @@ from harness.results.records import Word
 __all__ = ["MODES", "Torn", "run", "start", "told"]
 
 XDIST = ("-p", "xdist.plugin", "-n", "2")
-MODES = pytest.mark.parametrize("mode", [(), XDIST], ids=["one process", "xdist"])
+MODES = pytest.mark.parametrize(
+    "mode", [(), pytest.param(XDIST, marks=pytest.mark.slow)], ids=["one process", "xdist"]
+)
 _COMMAND = (
     sys.executable,
     "-m",

@@ -45,7 +45,7 @@ class Blame:
 
 def judge(ended: Ended, tail: Tail, notes: Notes) -> Blame | None:
     """Return what a session ended of; None when it came to its own end, which a person's Ctrl-C is too."""
-    blame = None if ended.interrupted else _judge(ended, tail, notes)
+    blame = None if ended.interrupted or notes.read("useless") else _judge(ended, tail, notes)
     if blame is None:
         return None
     known = [replace(one, outcome=notes.known(one.id, one.outcome)) for one in blame.results]

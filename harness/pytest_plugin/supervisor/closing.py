@@ -24,9 +24,9 @@ class Closing:
     `said` tells whether there were any such lines: then no single session knows all of the run.
     """
 
-    def __init__(self, config: pytest.Config, log: Path) -> None:
+    def __init__(self, config: pytest.Config, log: Path, first: int) -> None:
         self._config = config
-        self._log = log
+        self._log, self._first = log, first
         self._junit = [log.with_suffix(".xml")]
         self._options: list[str] = []
         if given := config.getoption("xmlpath", default=None):  # each session would write over the one before
@@ -53,7 +53,7 @@ class Closing:
             return status
         from harness.results.junit import write_junit  # a run that went well has written it in its one session
 
-        results = list(log.results.values())
+        results = list(log.seen_from(self._first).values())
         try:
             for path in self._junit:
                 write_junit(path, log.header, results, count_words(results, _deselected(log)))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from harness.pytest_plugin.leaving import Exit
 from harness.pytest_plugin.naming import plain_id
 from harness.pytest_plugin.supervisor.device import device_error
 from harness.pytest_plugin.supervisor.system import STACKS_SIGNAL, close_in_forks, die_with, open_pipes, own_group
@@ -32,9 +33,9 @@ class _Inside:
     """Hooks of a supervised process, and of its xdist workers.
 
     The notes: `collecting` the file that is being imported, `exit` a test that called `pytest.exit`, `broken` what
-    made pytest itself fail, `finished` how the session ended, `apart` the tests to run by themselves later,
-    `debugging` that a debugger is open, `poisoned` why the process can run no other test, `stacks` what
-    faulthandler wrote.
+    made pytest itself fail, `useless` why no test can run, `finished` how the session ended, `apart` the tests to
+    run by themselves later, `debugging` that a debugger is open, `poisoned` why the process can run no other test,
+    `stacks` what faulthandler wrote.
     """
 
     def __init__(self, config: pytest.Config, task: Task) -> None:
@@ -144,8 +145,10 @@ class _Inside:
         self._notes.erase("debugging")
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Tell a test's own `pytest.exit` from a person's Ctrl-C."""
-        if isinstance(excinfo.value, pytest.exit.Exception) and self._running:
+        """Tell a test's own `pytest.exit` from a person's Ctrl-C, and from what makes the whole run useless."""
+        if isinstance(excinfo.value, Exit):
+            self._notes.write("useless", str(excinfo.value))
+        elif isinstance(excinfo.value, pytest.exit.Exception) and self._running:
             self._notes.write("exit", f"{self._running}\n{excinfo.value}")
 
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import HarnessError
 from harness.pytest_plugin.supervisor.alone import Alone
 from harness.pytest_plugin.supervisor.blame import Blame, judge, record
 from harness.pytest_plugin.supervisor.child import Command, run_child
@@ -13,6 +14,7 @@ from harness.pytest_plugin.supervisor.closing import Closing
 from harness.pytest_plugin.supervisor.system import adopt_orphans
 from harness.pytest_plugin.supervisor.tail import Tail
 from harness.pytest_plugin.supervisor.task import Notes, Task
+from harness.results.log import read_log
 
 __all__ = ["SupervisedRun"]
 
@@ -34,7 +36,8 @@ class SupervisedRun:
         self._notes.folder.mkdir()
         self._command = Command.of(config)
         self._tail = Tail(self._log)
-        self._closing = Closing(config, self._log)
+        self._first = _sessions(self._log) + 1
+        self._closing = Closing(config, self._log, self._first)
         self._alone = Alone(config, self._command, self._notes, self._log, self._closing)
         self._apart: dict[str, None] = {}
         self._broken: tuple[str, ...] = ()
@@ -53,7 +56,7 @@ class SupervisedRun:
         sterile = deadly = 0
         again = False
         while True:
-            task = Task(str(self._notes.folder), apart=tuple(self._apart), broken=self._broken)
+            task = Task(str(self._notes.folder), "", tuple(self._apart), self._first, self._broken)
             ended = run_child(self._command, self._closing.options(again), task, self._tail)
             blame = judge(ended, self._tail, self._notes)
             self._note_apart()
@@ -79,3 +82,12 @@ class SupervisedRun:
         record(self._log, blame.results)
         self._broken += blame.broken
         self._apart |= dict.fromkeys(blame.suspects)
+
+
+def _sessions(path: Path) -> int:
+    """How many sessions a log has. What is wrong with it is for the session that goes on from it to say."""
+    try:
+        log = read_log(path)
+    except HarnessError:
+        return 0
+    return len(log.sessions) if log else 0

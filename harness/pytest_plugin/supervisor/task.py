@@ -24,12 +24,14 @@ class Task:
     folder   where notes go, private to the run.
     alone    the one test to run, "" for all.
     apart    tests that run later, each in a process of its own.
+    first    the session with which this command began: results of earlier ones are reused.
     broken   files that end the process when they are collected: ids, relative to the root folder.
     """
 
     folder: str
     alone: str = ""
     apart: tuple[str, ...] = ()
+    first: int = 1
     broken: tuple[str, ...] = ()
 
     @property
@@ -45,7 +47,7 @@ class Task:
     def loads(cls, text: str) -> Task:
         """Read what `dumps` wrote."""
         data = json.loads(text)
-        return cls(data["folder"], data["alone"], tuple(data["apart"]), tuple(data["broken"]))
+        return cls(data["folder"], data["alone"], tuple(data["apart"]), data["first"], tuple(data["broken"]))
 
     @classmethod
     def take(cls, environment: MutableMapping[str, str]) -> Task | None:

@@ -133,6 +133,7 @@ def slurm_merge(checkout: Path) -> subprocess.CompletedProcess[str]:
     return bash("bash ci/slurm/merge.sbatch", checkout, environment(checkout, SMALL, {"RESULTS": "results"}))
 
 
+@pytest.mark.slow
 def test_a_slurm_merge_fails_for_a_shard_that_never_ran_and_for_one_that_failed(checkout: Path) -> None:
     # A test that passes although its waiver says that it fails is a failure.
     names = [f"{bug}-{worker}-exact" for bug in ("#17619", "nvbugs/6451032") for worker in ("dflash", "dspark")]

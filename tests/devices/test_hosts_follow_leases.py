@@ -44,6 +44,7 @@ def test_a_host_is_replaced_when_other_devices_are_leased_and_kept_while_they_ar
     assert not Path(f"/proc/{second}").exists()
 
 
+@pytest.mark.slow
 def test_hosts_that_ended_with_a_lease_are_started_again_by_the_next_run(launcher: Launcher) -> None:
     first, _ = serve(launcher)
     launcher.end_hosts()

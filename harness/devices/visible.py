@@ -17,9 +17,10 @@ def visible_devices(devices: Sequence[Device], environment: Mapping[str, str] = 
     """Return the devices that CUDA would show under `environment`, in its order.
 
     Indices count GPUs in PCI bus order; uuids may be shortened as long as they fit one device. As in CUDA, what
-    follows the first entry that names nothing is not visible, nor is an index behind a uuid. An empty variable hides
-    everything, and so does a device that is named twice. Without the variable all GPUs are visible, and of a GPU that
-    is cut into MIG instances these instead. A GPU that is named although it has instances is meant whole.
+    follows the first entry that names nothing is not visible, nor is an index behind a uuid. An empty variable
+    hides everything, and so does a device that is named twice. Without the variable all GPUs are visible, and of
+    a GPU that is cut into MIG instances these instead. A GPU that is named although it has instances is meant
+    whole.
 
     Raises `DeviceError` for indices on a machine whose GPUs differ: CUDA then counts the fastest first.
     """

@@ -8,13 +8,14 @@ import pytest
 
 from harness.errors import HarnessError
 
-__all__ = ["Exit", "leave"]
-
-
-class Exit(pytest.exit.Exception):  # a person reads the name
-    """The run ends here. A test's own `pytest.exit` is that test's crash instead, where a run is supervised."""
+__all__ = ["ends_the_run", "leave"]
 
 
 def leave(error: HarnessError) -> NoReturn:
     """End pytest with one line."""
-    raise Exit(f"harness: {error}", error.exit_code)
+    raise pytest.exit.Exception(f"harness: {error}", error.exit_code) from error
+
+
+def ends_the_run(raised: BaseException) -> bool:
+    """Whether `leave` raised it. A test's own `pytest.exit` is that test's crash, where a run is supervised."""
+    return isinstance(raised, pytest.exit.Exception) and isinstance(raised.__cause__, HarnessError)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.pytest_plugin.leaving import Exit
+from harness.pytest_plugin.leaving import ends_the_run
 from harness.pytest_plugin.naming import plain_id
 from harness.pytest_plugin.supervisor.device import device_error
 from harness.pytest_plugin.supervisor.system import STACKS_SIGNAL, close_in_forks, die_with, open_pipes, own_group
@@ -146,7 +146,7 @@ class _Inside:
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Tell a test's own `pytest.exit` from a person's Ctrl-C, and from what makes the whole run useless."""
-        if isinstance(excinfo.value, Exit):
+        if ends_the_run(excinfo.value):
             self._notes.write("useless", str(excinfo.value))
         elif isinstance(excinfo.value, pytest.exit.Exception) and self._running:
             self._notes.write("exit", f"{self._running}\n{excinfo.value}")

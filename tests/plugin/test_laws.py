@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import Place
-from harness.lists import parse_entry
+from harness.lists import Level, parse_entry, parse_waiver
 from harness.pytest_plugin.folding import attach, fold
 from harness.pytest_plugin.selection import choose
+from harness.pytest_plugin.waiving import Waived, WaiverWords
 from harness.pytest_plugin.words import set_word, status_of, word_of
 from harness.results.records import FAILING, Word
 
@@ -75,6 +77,53 @@ def test_facts_of_any_phase_are_in_the_result() -> None:
     attach(reports[1], devices=["GPU-a"], signature="I-CAP")
     result = fold("a.py::t", reports, 1, [])
     assert (result.outcome, result.devices, result.signature) == (Word.PASSED, ("GPU-a",), "I-CAP")
+
+
+def test_a_process_that_ends_under_a_test_is_its_word_whatever_was_said_before() -> None:
+    died = report("???", "failed", "", False, None)
+    for outcome in OUTCOMES:
+        assert fold("a.py::t", [report("call", outcome, "", False, None), died], 1, []).outcome is Word.CRASHED
+
+
+UNSTABLE = ("UNSTABLE", Word.UNSTABLE_FAILED, Word.UNSTABLE_PASSED)
+XFAIL = ("XFAIL", Word.EXPECTED, Word.FIXED)
+
+
+@pytest.mark.parametrize(
+    ("waiver", "when", "outcome", "xfail", "expected"),
+    [
+        (UNSTABLE, "call", "passed", False, Word.UNSTABLE_PASSED),
+        (UNSTABLE, "call", "skipped", True, Word.UNSTABLE_FAILED),
+        (
+            UNSTABLE,
+            "call",
+            "failed",
+            False,
+            Word.UNSTABLE_FAILED,
+        ),  # as its device or its limit says after it passed
+        (UNSTABLE, "setup", "skipped", True, Word.UNSTABLE_FAILED),
+        (UNSTABLE, "call", "skipped", False, Word.SKIPPED),  # by itself
+        (UNSTABLE, "teardown", "failed", False, Word.ERROR),
+        (XFAIL, "call", "failed", False, Word.FIXED),
+        (XFAIL, "call", "skipped", True, Word.EXPECTED),
+        (XFAIL, "setup", "skipped", False, Word.SKIPPED),
+    ],
+)
+def test_a_waiver_changes_the_words_that_it_speaks_of_and_no_others(
+    tmp_path: Path,
+    waiver: tuple[str, Word, Word],
+    when: str,
+    outcome: str,
+    xfail: bool,
+    expected: Word,
+) -> None:
+    marker, fails, passes = waiver
+    line, _ = parse_waiver(f"a.py::t {marker} (https://nvbugs/1)", Place(str(tmp_path / "waives.txt"), 1, 1))
+    assert line is not None
+    waived = {"a.py::t": Waived(line, Level.ID, fails, passes)}
+    one = report(when, outcome, "not today", xfail, None)
+    WaiverWords(waived, tmp_path).pytest_runtest_logreport(one)
+    assert word_of(one) is expected
 
 
 @dataclass(frozen=True)

@@ -164,6 +164,27 @@ def test_a_test_that_is_known_to_fail_may_crash(tmp_path: Path) -> None:
     assert torn.status == pytest.ExitCode.OK
 
 
+def test_a_process_that_its_tests_limit_ends_is_a_hang(tmp_path: Path) -> None:
+    test = """
+    import time, pytest
+    @pytest.mark.timeout(0.2, method="thread")
+    def test_hangs(): time.sleep(600)
+    def test_last(): pass
+    """
+    torn = run(tmp_path, {"test_a.py": test}, "--no-confirm")
+    assert torn.words == {"test_hangs": "hung", "test_last": "passed"}
+    assert torn.messages["test_hangs"] == "no end within 0.2 s"
+
+
+def test_what_cannot_begin_is_not_begun_again(tmp_path: Path) -> None:
+    hook = "import pytest\ndef pytest_configure(): raise pytest.UsageError('not like this')"
+    with start(tmp_path, {"conftest.py": hook, "test_a.py": "def test_a(): pass"}) as process:
+        output = told(process)
+    assert process.returncode == pytest.ExitCode.USAGE_ERROR, output
+    assert output.count("not like this") == 1
+    assert "no progress" not in output
+
+
 @pytest.mark.parametrize("option", ["--pdb", "--collect-only"])
 def test_a_person_at_a_debugger_has_pytest_itself(tmp_path: Path, option: str) -> None:
     test = "import os\ndef test_a(): pass\nprint('PARENT', os.environ['TORTURE'] == str(os.getppid()))"

@@ -283,3 +283,17 @@ def test_without_the_option_nothing_is_written(pytester: pytest.Pytester) -> Non
     assert pytester.runpytest_inprocess(*PLUGINS, "-p", "no:cacheprovider").ret == 0
     assert run(pytester, "--collect-only").ret == 0
     assert sorted(path.name for path in pytester.path.iterdir() if path.is_file()) == ["test_a.py"]
+
+
+def test_half_a_line_of_a_worker_spoils_no_result(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_a="""
+        def test_one():
+            with open("r.jsonl", "ab") as log:
+                log.write(b'{"kind":"started","id":"test_a.py::te')
+        def test_two(): pass
+        """
+    )
+    assert run(pytester, "-n", "1").ret == 0
+    assert {result.outcome.value for result in log_in(pytester).results.values()} == {"passed"}
+    assert len(log_in(pytester).results) == 2

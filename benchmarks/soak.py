@@ -1,22 +1,26 @@
 """Random legal operations on the healthy engine, under all predicates and probes: nothing may be violated.
 
 `python -m benchmarks.soak --operations 200000 --seed 1 [--device cuda]` prints operations by kind and exits 1 at
-the first violation, error, crash or hang, which it writes as a scenario for `harness replay`.
+the first violation, error, crash or hang, which it writes as a scenario for `harness replay`. With `--log FILE` it
+runs chunk by chunk, each with a seed of its own, notes each one that held, and goes on from there when started again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from benchmarks.timing import machine, say
+from harness.codec import decode, dumps
 from harness.explore import draw_scenario
+from harness.files import write_atomically
 from harness.invariants import Monitor
 from harness.launch import Launcher, Run
 from harness.oracles import Judgement, examine
@@ -25,11 +29,12 @@ from harness.scenario import Scenario
 from harness.scenario_file import write_scenario
 from harness.trace import Outcome
 
-__all__ = ["Tally", "main", "soak"]
+__all__ = ["Chunk", "Tally", "main", "read_log", "soak"]
 
 _LENGTH = 400  # operations of a session: long enough for a row to have many owners
 _RELATED_LENGTH = 60  # of one that is run again as every relation wants it
 _BATCH = 16  # sessions whose traces are held at once
+_CHUNK = 20_000  # operations after which the log is written: what a kill costs at most
 
 
 @dataclass
@@ -52,6 +57,23 @@ class Tally:
         self.operations.update(op.name for op in trace.scenario.operations[: len(trace.snapshots)])
         if self.broken is None and (judged.violations or trace.outcome is not Outcome.OK):
             self.broken = judged
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A seed whose operations all held: how many of each kind, in which sessions, and in how many seconds."""
+
+    seed: int
+    seconds: float
+    operations: dict[str, int]
+    sessions: dict[str, int]
+    options: dict[str, int]
+    related: int
+
+
+def read_log(path: Path) -> list[Chunk]:
+    """Return the chunks that are done; none where there is no log yet."""
+    return decode(list[Chunk], json.loads(path.read_text())) if path.exists() else []
 
 
 def soak(
@@ -84,18 +106,49 @@ def _shortened(broken: Judgement) -> Scenario:
     return scenario if at is None else replace(scenario, operations=scenario.operations[: at + 1])
 
 
+def _tallies(given: argparse.Namespace) -> Iterator[Tally]:
+    """Yield what each chunk showed, those of the log first; the last one may not hold."""
+    done = read_log(given.log) if given.log else []
+    for chunk in done:
+        yield Tally(Counter(chunk.operations), Counter(chunk.sessions), Counter(chunk.options), chunk.related)
+    left = given.operations - sum(sum(chunk.operations.values()) for chunk in done)
+    while left > 0:
+        seed, start = given.seed + len(done), time.perf_counter()
+        size = min(left, _CHUNK) if given.log else left
+        tally = soak(size, seed, given.device, tuple(given.fault), given.jobs)
+        yield tally
+        if tally.broken:
+            return
+        left -= tally.operations.total()
+        seconds = round(time.perf_counter() - start, 1)
+        done.append(Chunk(seed, seconds, tally.operations, tally.sessions, tally.options, tally.related))
+        if given.log:
+            write_atomically(given.log, dumps(done) + "\n")
+
+
+def _summed(tallies: Iterator[Tally]) -> Tally:
+    whole = Tally()
+    for tally in tallies:
+        for name in ("operations", "sessions", "options"):
+            getattr(whole, name).update(getattr(tally, name))
+        whole.related += tally.related
+        whole.device, whole.broken = tally.device or whole.device, tally.broken
+    return whole
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run it and print the tally; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--operations", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="the first chunk's; the next ones follow it")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, help="hosts side by side; by default one a core, and one on a GPU")
     parser.add_argument("--fault", action="append", default=[], help="seed a defect, to see that it is found")
+    parser.add_argument("--log", type=Path, help="note each chunk that held here, and go on behind those")
     parser.add_argument("--save", type=Path, default=Path("soak-violation.yml"))
     given = parser.parse_args(arguments)
     start = time.perf_counter()
-    tally = soak(given.operations, given.seed, given.device, tuple(given.fault), given.jobs)
+    tally = _summed(_tallies(given))
     seconds = time.perf_counter() - start
     say(f"{machine()}; {tally.device}; seed {given.seed}; {seconds:.0f} s\n")
     say("| operation | times |\n|---|---|")

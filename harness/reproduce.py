@@ -109,6 +109,7 @@ def _judge(reproducer: Reproducer, case: Case, monitor: Monitor, trace: Trace, r
         _drafted(trace),
         violations + related,
         log=trace.log,
+        at=trace.at,
     )
 
 

@@ -49,6 +49,7 @@ class LeftAlone:
 class CaseResult:
     """How a case ended. `violations` are those of predicates, probes and relations, first ones first.
 
+    at         index of the operation in which it ended, None where it came to its end: `where` as a number.
     drafted    a hash of everything that was drafted and emitted, to compare devices and versions.
     confirmed  whether a fresh process showed the same; None where nothing was to be confirmed.
     """
@@ -64,6 +65,7 @@ class CaseResult:
     left_alone: LeftAlone | None = None
     confirmed: bool | None = None
     log: str = ""
+    at: int | None = None
 
     @property
     def signature(self) -> str:

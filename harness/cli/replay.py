@@ -64,8 +64,9 @@ def _write_page(
     first = "bucket" if isinstance(scenario.operations[0], Capture) else "eager"
     case = Case(scenario.config.worker, "replay", first, order, scenario)
     result = CaseResult(
-        str(file), case, trace.outcome, trace.where(), trace.detail, trace.device, violations=violations
-    )
+        str(file), case, trace.outcome, trace.where(), trace.detail, trace.device, violations=violations,
+        at=trace.at,
+    )  # fmt: skip
     section = Section(
         str(file), scenario.name, "", "", "", launcher.target, command_words(["replay", str(file)]),
         {"device": trace.device}, results=[result], maps=draw(launcher, [result], faults, healthy=True),

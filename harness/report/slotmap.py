@@ -41,7 +41,8 @@ class Cell:
 class Line:
     """One operation: `words` say what happened, `broken` what was found wrong for the first time.
 
-    raised   what the engine raised here, "" for nothing: then the cells are what it left behind.
+    raised   how the run ended here, "" where it did not: what the engine raised, the cells being what it left
+             behind, or a crash or hang, the cells being those before it.
     """
 
     operation: int

@@ -27,7 +27,8 @@ def result(
         return CaseResult(bug, case, Outcome.OK, "the end", "", "cpu")
     if word in ("crash", "error", "hang", "n/a"):
         outcome = Outcome.UNSUPPORTED if word == "n/a" else Outcome(word)
-        return CaseResult(bug, case, outcome, "operation 1, capture(bucket=2)", "it ended badly", "cpu")
+        where = "operation 1, capture(bucket=2)"
+        return CaseResult(bug, case, outcome, where, "it ended badly", "cpu", at=1)
     small = Violation(
         "I-CAP", "capacity", "pool slots offers 2 rows for 5 seats", 0, "5", "2", "slots", orders="captured 4"
     )

@@ -43,11 +43,23 @@ def drawn(healthy: bool) -> tuple[Recorder, list[str]]:
 
 
 def test_a_silent_and_a_loud_case_of_a_finding_are_drawn_in_this_order() -> None:
-    assert drawn(healthy=False)[1] == ["silent", "FAIL"]
+    assert drawn(healthy=False)[1] == ["silent", "FAIL", "crash", "hang"]
 
 
 def test_one_case_that_holds_is_drawn_when_it_is_asked_for() -> None:
-    assert drawn(healthy=True)[1] == ["silent", "FAIL", "ok"]
+    assert drawn(healthy=True)[1] == ["silent", "FAIL", "crash", "hang", "ok"]
+
+
+def test_a_crash_or_a_hang_runs_no_further_than_to_the_operation_that_it_ended_in() -> None:
+    recorder, _ = drawn(healthy=False)
+    assert [len(run.scenario.operations) for run in recorder.asked] == [5, 5, 1, 1]
+
+
+def test_what_ended_before_its_first_operation_has_no_map() -> None:
+    recorder = Recorder()
+    ended = [replace(RESULTS[3], at=at) for at in (-1, 0)]
+    assert draw(cast("Launcher", recorder), ended, ()) == []
+    assert recorder.asked == []
 
 
 def test_they_run_with_the_same_faults_without_probes_and_without_a_stop() -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from harness.targets.common.names import NamesRead
 from harness.targets.sglang.cache import PrefixCache
 from harness.targets.sglang.given import OWN
 from harness.targets.sglang.loader import ROOTS
-from harness.targets.sglang.names import NamesRead
 
 DFLASH = ROOTS["dflash"].replace(".", "/") + ".py"
 # A worker that names, calls and passes on what is not its own.

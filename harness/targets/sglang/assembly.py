@@ -12,10 +12,10 @@ import torch
 
 from harness.scenario import Config
 from harness.targets.base import Capture
+from harness.targets.common.toy import MASK_TOKEN
 from harness.targets.sglang.cache import PrefixCache
 from harness.targets.sglang.models import HEADS, LAYERS, WIDTH, DFlashDrafter, DSparkDrafter, TargetModel
 from harness.targets.sglang.runtime import GraphBackend, ModelRunner, Rank, TpWorker, call_known
-from harness.targets.tensorrt_llm.toy import MASK_TOKEN
 
 __all__ = ["Parts", "Pools", "build"]
 

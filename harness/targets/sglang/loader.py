@@ -2,7 +2,7 @@
 
 Real are the modules under `OWN`: workers, their kernels, request and token pools, graph runner and its buffers,
 batches, metadata and configuration. Every other module of the package, and every other distribution that is
-absent, is a strict stand-in (see `fabricated.py` of the tensorrt_llm target): it can be named, not used.
+absent, is a strict stand-in (see `harness.targets.common.fabricated`): it can be named, not used.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from typing import Any
 import torch
 
 from harness.errors import LaunchError
+from harness.targets.common.fabricated import FabricatedModule, Ledger
+from harness.targets.common.imports import module_file
+from harness.targets.common.names import NamesRead
 from harness.targets.sglang.given import ABSENT, NOT_OWN, OWN, given_names
-from harness.targets.sglang.names import NamesRead
-from harness.targets.tensorrt_llm.fabricated import FabricatedModule, Ledger
-from harness.targets.tensorrt_llm.imports import module_file
 
 __all__ = ["ROOTS", "Tree", "load_tree"]
 

@@ -2,7 +2,7 @@
 
 Each reads what a real model's attention reads, the pool's keys and values at `req_to_token[row, :length]`, and
 writes what it writes, one entry a token at `out_cache_loc`. A stored state says whose it is and where it stands
-(see `toy.py` of the tensorrt_llm target), so a row, location or length that is not the request's own changes what
+(see `harness.targets.common.toy`), so a row, location or length that is not the request's own changes what
 is drafted. Everything is tensor operations: it runs in a captured graph.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from harness.targets.tensorrt_llm.toy import HIDDEN, JUNK_KEY, VOCAB, chain, find_key, one_hot
+from harness.targets.common.toy import HIDDEN, JUNK_KEY, VOCAB, chain, find_key, one_hot
 
 __all__ = ["HEADS", "LAYERS", "WIDTH", "DFlashDrafter", "DSparkDrafter", "TargetModel", "next_tokens", "states_of"]
 

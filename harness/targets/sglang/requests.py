@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from harness.targets.tensorrt_llm.toy import key_of, next_token
+from harness.targets.common.toy import key_of, next_token
 from harness.trace import RequestState
 
 __all__ = ["Request"]

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from harness.targets.base import Capture
-from harness.targets.tensorrt_llm.toy import HIDDEN, VOCAB
+from harness.targets.common.toy import HIDDEN, VOCAB
 
 __all__ = ["GraphBackend", "ModelRunner", "Output", "Rank", "TpWorker", "attention_backend", "call_known"]
 

@@ -12,11 +12,11 @@ from harness.errors import LaunchError
 from harness.protocol import Description
 from harness.scenario import Config
 from harness.targets.base import OpenOptions, refuse_options
+from harness.targets.common.kernels import interpret_kernels
 from harness.targets.sglang.assembly import build
 from harness.targets.sglang.device import computing
 from harness.targets.sglang.engine import Engine
 from harness.targets.sglang.faults import FAULTS, apply_faults
-from harness.targets.sglang.kernels import interpret_kernels
 from harness.targets.sglang.loader import Tree, load_tree
 from harness.targets.sglang.session import OPERATIONS, SGLangSession
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from harness.targets.tensorrt_llm.toy import JUNK_KEY, hidden_states, key_of, next_token, one_hot
+from harness.targets.common.toy import JUNK_KEY, hidden_states, key_of, next_token, one_hot
 from harness.trace import RequestState
 
 __all__ = ["LiveRequest", "Rows"]

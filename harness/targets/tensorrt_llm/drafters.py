@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from harness.targets.tensorrt_llm.toy import HIDDEN, MASK_TOKEN, VOCAB, chain, find_key, one_hot
+from harness.targets.common.toy import HIDDEN, MASK_TOKEN, VOCAB, chain, find_key, one_hot
 
 __all__ = ["ContextDrafter", "PageDrafter", "WindowDrafter"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from harness.targets.tensorrt_llm.imports import constant, module_file
+from harness.targets.common.imports import constant, module_file
 
 __all__ = ["Recorder", "given_names"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from harness.targets.common.toy import HIDDEN, VOCAB
 from harness.targets.tensorrt_llm.batch import Rows
-from harness.targets.tensorrt_llm.toy import HIDDEN, VOCAB
 
 __all__ = ["Graph"]
 

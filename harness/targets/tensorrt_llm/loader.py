@@ -21,9 +21,9 @@ from types import ModuleType
 from typing import Any
 
 from harness.errors import LaunchError
-from harness.targets.tensorrt_llm.fabricated import FabricatedModule, Ledger
+from harness.targets.common.fabricated import FabricatedModule, Ledger
+from harness.targets.common.imports import Import, defined_names, imports_of, module_file
 from harness.targets.tensorrt_llm.given import Recorder, given_names
-from harness.targets.tensorrt_llm.imports import Import, defined_names, imports_of, module_file
 from harness.targets.tensorrt_llm.unbuilt import SiblingLoader, has_bindings
 
 __all__ = ["ROOTS", "Tree", "load_tree"]

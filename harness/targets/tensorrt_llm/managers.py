@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from harness.targets.tensorrt_llm.toy import HIDDEN
+from harness.targets.common.toy import HIDDEN
 
 __all__ = ["DraftManager", "HistoryManager", "Resources"]
 

@@ -12,11 +12,11 @@ import torch
 from harness.errors import LaunchError
 from harness.scenario import Config
 from harness.targets.base import UnsupportedError
+from harness.targets.common.toy import HIDDEN, VOCAB
 from harness.targets.tensorrt_llm.drafters import ContextDrafter, PageDrafter, WindowDrafter
 from harness.targets.tensorrt_llm.loader import Tree
 from harness.targets.tensorrt_llm.managers import DraftManager, HistoryManager, Resources
 from harness.targets.tensorrt_llm.shapes import Shape, recognise
-from harness.targets.tensorrt_llm.toy import HIDDEN, VOCAB
 from harness.targets.tensorrt_llm.variant import Variant
 
 __all__ = ["Parts", "build"]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from harness.targets.tensorrt_llm.fabricated import FabricatedUseError
+from harness.targets.common.fabricated import FabricatedUseError
 
 __all__ = ["SiblingLoader", "has_bindings", "lacks_build"]
 

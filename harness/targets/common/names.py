@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.targets.tensorrt_llm.imports import defined_names
+from harness.targets.common.imports import defined_names
 
 __all__ = ["Names", "NamesRead"]
 

@@ -40,6 +40,7 @@ class Reproducer:
 
     regimes  names of the groups that its cases fall into: a test each, and what --regime takes.
     keeps_context  whether this bug is that live requests lose their context, which a target may declare.
+    workers  those that have what the bug breaks.
     """
 
     bug: str
@@ -47,6 +48,7 @@ class Reproducer:
     reference: Callable[[str, Parameters], Scenario]
     regimes: tuple[str, ...] = tuple(REGIMES)
     keeps_context: bool = False
+    workers: tuple[str, ...] = WORKERS
 
 
 def reproduce(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from harness.orders import CONFIG_REGIME, regime_capacities
 from harness.reproduce import Parameters, Reproducer
 from harness.scenario import (
+    WORKERS,
     Admit,
     AdmitDisaggregated,
     Capture,
@@ -20,7 +22,7 @@ from harness.scenario import (
 )
 from harness.verdicts import Case
 
-__all__ = ["alone", "captures", "each_alone", "regime_config", "room_for_sweep", "story", "sweep"]
+__all__ = ["alone", "captures", "each_alone", "fill", "regime_config", "room_for_sweep", "story", "sweep"]
 
 _PROMPT = 4  # tokens: enough context for a drafter to depend on, few enough to prefill at once
 _MANY = 8  # seats from which a sweep stops at the borders of buckets alone
@@ -99,31 +101,52 @@ def story(
     bug: str,
     told: Callable[[Config], Iterable[Operation]],
     *,
+    workers: tuple[str, ...] = WORKERS,
     regimes: tuple[str, ...] = ("exact",),
     captured: bool = True,
     keeps_context: bool = False,
+    **needed: Any,
 ) -> Reproducer:
     """Return the reproducer of a bug that hangs on no order of buckets: `told` yields what happens.
 
     Before it the buckets are captured, in the first and the last of the given orders; not `captured` leaves out
-    every warm-up too. Each request that comes is also run alone, in the way in which it last came.
+    every warm-up too. Each request that comes is also run alone, whole and uninterrupted: what its drafts are
+    compared with. `needed` are fields of the configuration that the bug cannot do without, such as its options.
     """
+
+    def configured(worker: str, regime: str, parameters: Parameters) -> Config:
+        config = regime_config(worker, regime, parameters.orders[0], parameters.config)
+        return _with_headroom(replace(config, **needed))
 
     def cases(parameters: Parameters) -> Iterator[Case]:
         ends = dict.fromkeys((parameters.orders[0], parameters.orders[-1]))
-        for worker in parameters.workers:
+        for worker in (worker for worker in parameters.workers if worker in workers):
             for first in parameters.firsts if captured else ("eager",):
                 for regime in parameters.regimes or ():
+                    config = configured(worker, regime, parameters)
                     for order in ends if captured else list(ends)[:1]:
-                        config = regime_config(worker, regime, order, parameters.config)
                         before = captures(order, first) if captured else ()
                         yield Case(worker, regime, first, order, Scenario(config, (*before, *told(config))))
 
     def reference(worker: str, parameters: Parameters) -> Scenario:
-        regime = (parameters.regimes or regimes)[0]
-        config = regime_config(worker, regime, parameters.orders[0], parameters.config)
+        config = configured(worker, (parameters.regimes or regimes)[0], parameters)
         happens = list(told(config))
-        comes = {op.request: op for op in happens if isinstance(op, (Admit, AdmitDisaggregated))}
-        return each_alone(config, comes.values(), sum(isinstance(op, Step) for op in happens))
+        comes = dict.fromkeys(_whole(op) for op in happens if isinstance(op, (Admit, AdmitDisaggregated)))
+        return each_alone(config, comes, sum(isinstance(op, Step) for op in happens))
 
-    return Reproducer(bug, cases, reference, regimes, keeps_context)
+    return Reproducer(bug, cases, reference, regimes, keeps_context, workers)
+
+
+def _with_headroom(config: Config) -> Config:
+    """With `overlap` each row of a batch may have an ending request beside it."""
+    seats = max(config.seats, 2 * config.max_num_requests)
+    return replace(config, num_seq_slots=seats) if config.overlap else config
+
+
+def _whole(admission: Admit | AdmitDisaggregated) -> Admit | AdmitDisaggregated:
+    return replace(admission, chunks=()) if isinstance(admission, Admit) else admission
+
+
+def fill(config: Config, prompt_len: int = _PROMPT) -> Iterator[Admit]:
+    """Admit as many requests as may run at once, r0 first."""
+    return (Admit(f"r{index}", prompt_len) for index in range(config.running_limit))

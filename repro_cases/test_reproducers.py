@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from harness.catalogue import load_catalogue, load_reproducer
-from harness.scenario import WORKERS
 
 _TESTS = [
     pytest.param(entry.bug, worker, regime, id=f"{entry.bug}-{worker}-{regime}")
     for entry in load_catalogue()
-    for worker in WORKERS
-    for regime in load_reproducer(entry).regimes
+    for reproducer in [load_reproducer(entry)]
+    for worker in reproducer.workers
+    for regime in reproducer.regimes
 ]
 
 

@@ -84,7 +84,7 @@ def plan_cases(entry: CatalogueEntry, given: CaseOptions) -> Plan:
     if regime and regime not in reproducer.regimes:
         raise UsageError(f"--regime {regime}: {entry.bug} has {', '.join(reproducer.regimes)}")
     parameters = Parameters(
-        _workers(given, derived),
+        _workers(given, derived, reproducer),
         (regime,) if regime else None,
         (given.first,) if given.first else tuple(FIRST_DRAFTERS),
         _orders(given, derived),
@@ -95,11 +95,16 @@ def plan_cases(entry: CatalogueEntry, given: CaseOptions) -> Plan:
     return Plan(entry, reproducer, replace(parameters, config=derived.config), notes)
 
 
-def _workers(given: CaseOptions, derived: Derived | None) -> tuple[str, ...]:
-    workers = derived.workers if derived else WORKERS
-    if given.worker and given.worker not in workers:
-        raise UsageError(f"--worker {given.worker}: {given.config} drafts with {', '.join(workers)}")
-    return (given.worker,) if given.worker else workers
+def _workers(given: CaseOptions, derived: Derived | None, reproducer: Reproducer) -> tuple[str, ...]:
+    drafting = derived.workers if derived else WORKERS
+    if given.worker and given.worker not in drafting:
+        raise UsageError(f"--worker {given.worker}: {given.config} drafts with {', '.join(drafting)}")
+    wanted = (given.worker,) if given.worker else drafting
+    workers = tuple(worker for worker in wanted if worker in reproducer.workers)
+    if not workers:
+        asked = f"--worker {given.worker}" if given.worker else f"{given.config} drafts with {', '.join(drafting)}"
+        raise UsageError(f"{asked}: {reproducer.bug} is a bug of {', '.join(reproducer.workers)} alone")
+    return workers
 
 
 def _orders(given: CaseOptions, derived: Derived | None) -> tuple[tuple[int, ...], ...]:

@@ -17,6 +17,18 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 _FENCE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # This very run is part of it: show that the rule is there and would do it.
 _INSTEAD = {"make test": "make --dry-run test"}
+_CONFIG = "harness repro 6535874 --config docs/examples/llm_api.yml"
+# What takes half a minute or more is run as it is shown by the slow tests, and by the others in part.
+_IN_PART = {
+    "make repro": "make --dry-run repro",
+    "harness repro 6535874": "{} --orders 5,4,2,1 --worker dflash",
+    "harness repro 6535874 --fault capacity-from-bucket": "{} --orders 5,4,2,1 --worker dspark",
+    _CONFIG: "{} --orders sample:1",
+    f"{_CONFIG} --fault capacity-from-bucket": "{} --orders sample:1",
+    "pytest repro_cases --test-list test_lists/test-db/l0_cpu.yml --context l0_cpu --match stage=post_merge "
+    "--waives-file test_lists/waives.txt": "{} -k '19320 and dflash'",
+    "pytest --collect-only -q > ids.txt": "pytest --collect-only -q repro_cases > ids.txt",
+}
 
 
 @dataclass(frozen=True)
@@ -65,20 +77,48 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("shown", shown_commands(), ids=lambda shown: f"{shown.page}: {shown.command[:50]}")
 def test_a_shown_command_runs_ends_and_prints_as_shown(checkout: Path, shown: Shown) -> None:
+    part = _IN_PART.get(shown.command, "{}").format(shown.command)
+    check(checkout, part, shown.code, shown.output if part == shown.command else ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "shown",
+    [shown for shown in shown_commands() if shown.command in _IN_PART],
+    ids=lambda shown: shown.command[:50],
+)
+def test_what_takes_long_runs_ends_and_prints_as_shown(checkout: Path, shown: Shown) -> None:
+    check(checkout, shown.command, shown.code, shown.output)
+
+
+def test_what_is_run_in_part_is_shown() -> None:
+    assert set(_IN_PART) | set(_INSTEAD) <= {shown.command for shown in shown_commands()}
+
+
+def check(checkout: Path, command: str, code: int, output: tuple[str, ...]) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(checkout)}
     environment.pop("MAKEFLAGS", None)
     done = subprocess.run(
-        ["bash", "-c", _INSTEAD.get(shown.command, shown.command)],
+        ["bash", "-c", _INSTEAD.get(command, command)],
         cwd=checkout,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
+        preexec_fn=on_one_core,
     )
-    assert done.returncode == shown.code, done.stdout[-2000:] + done.stderr[-2000:]
+    assert done.returncode == code, done.stdout[-2000:] + done.stderr[-2000:]
     printed = (done.stdout + done.stderr).splitlines()
-    assert [line for line in shown.output if line not in printed] == []
+    assert [line for line in output if line not in printed] == []
+
+
+def on_one_core() -> None:
+    """Leave a command one core: it would start a host on each, and a host costs more than the few cases shown."""
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+        os.sched_setaffinity(0, {cores[worker % len(cores)]})
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -49,9 +49,15 @@ def expected_word(regime: str, first: str, order: tuple[int, ...]) -> str:
 
 
 def test_the_matrix_has_384_cells(faulty: tuple[Result, list[CaseResult]]) -> None:
-    """That the healthy engine holds in all of them is what the README shows, and so what the docs' tests run."""
+    """That the healthy engine holds in all of them is in the README, and so what the docs' slow tests run."""
     cases = [result.case for result in faulty[1] if result.case.regime in REGIMES]
     assert len({(case.worker, case.first, case.regime, case.order) for case in cases}) == len(cases) == 384
+
+
+def test_the_readme_shows_its_last_line(faulty: tuple[Result, list[CaseResult]]) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text().splitlines()
+    shown = readme.index("$ harness repro 6535874 --fault capacity-from-bucket    # exit 1")
+    assert faulty[0].output.splitlines()[-1] == readme[shown + 1]
 
 
 @pytest.mark.parametrize("regime", REGIMES)

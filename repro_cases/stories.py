@@ -22,14 +22,30 @@ from harness.scenario import (
 )
 from harness.verdicts import Case
 
-__all__ = ["alone", "captures", "each_alone", "fill", "regime_config", "room_for_sweep", "story", "sweep"]
+__all__ = [
+    "TRAINED",
+    "alone",
+    "captures",
+    "each_alone",
+    "fill",
+    "regime_config",
+    "room_for_sweep",
+    "story",
+    "sweep",
+]
 
+TRAINED = "trained"  # the regime "exact" with trained models, so that it shows what a bug costs in accepted drafts
+_TRAINED_DRAFT_LEN = 7  # K, as they were trained
+_TRAINED_LENGTH = 128
 _PROMPT = 4  # tokens: enough context for a drafter to depend on, few enough to prefill at once
 _MANY = 8  # seats from which a sweep stops at the borders of buckets alone
 
 
 def regime_config(worker: str, regime: str, buckets: Sequence[int], given: Config | None = None) -> Config:
     """Return the configuration of a regime for these buckets; `given` is that of the regime "config"."""
+    if regime == TRAINED:
+        exact = regime_config(worker, "exact", buckets)
+        return replace(exact, weights="trained", draft_len=_TRAINED_DRAFT_LEN, max_seq_len=_TRAINED_LENGTH)
     if regime == CONFIG_REGIME and given is not None:
         return replace(given, worker=worker, buckets=tuple(sorted(buckets)))
     seats, rows = regime_capacities(regime, buckets)

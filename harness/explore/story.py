@@ -1,13 +1,16 @@
-"""A trigger as a short story: what happens, told once for both workers."""
+"""A trigger as a short story, told once for both workers: of its own, or that of a bug's reproducer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
+from harness.catalogue import find_bug, load_reproducer
+from harness.explore.versions import few_cases
 from harness.scenario import WORKERS, Config, Operation, Scenario
 
-__all__ = ["Story"]
+__all__ = ["Retold", "Story", "Trigger"]
 
 _CONFIG = Config("dflash", num_seq_slots=3, max_num_requests=3, buckets=())
 
@@ -27,5 +30,28 @@ class Story:
     def scenarios(self) -> Iterator[Scenario]:
         """Return one scenario a worker, named after the story, the worker and the options that are on."""
         for worker in self.workers:
-            name = ", ".join((self.name, worker, *self.config.options))
-            yield Scenario(replace(self.config, worker=worker), self.operations, name)
+            config = replace(self.config, worker=worker)
+            yield Scenario(config, self.operations, _name(self.name, config))
+
+
+@dataclass(frozen=True)
+class Retold:
+    """The story that the reproducer of a catalogued bug tells, with further `options` on."""
+
+    bug: str
+    options: tuple[tuple[str, int], ...] = ()
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """Return the few of its cases that tell versions apart, named after bug, worker and options."""
+        reproducer = load_reproducer(find_bug(self.bug))
+        options: dict[str, Any] = dict(self.options)
+        for case in reproducer.cases(few_cases(reproducer)):
+            config = replace(case.scenario.config, **options)
+            yield replace(case.scenario, config=config, name=_name(reproducer.bug, config))
+
+
+Trigger = Story | Retold
+
+
+def _name(name: str, config: Config) -> str:
+    return ", ".join((name, config.worker, *config.options))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.explore.story import Story
-from harness.scenario import Abort, Admit, Capture, Config, Finish, Idle, Preempt, Resume, Step, Warmup
+from harness.explore.story import Retold, Story, Trigger
+from harness.scenario import Abort, Admit, Capture, Config, Finish, Step, Warmup
 
 __all__ = ["POOL_TRIGGERS"]
 
@@ -16,11 +16,6 @@ _THREE = replace(_ONE, num_seq_slots=3, max_num_requests=3)
 _HEADROOM = replace(_ONE, num_seq_slots=4, max_num_requests=2)
 _OVERLAP = replace(_HEADROOM, overlap=True)
 
-_SMALL_FIRST = Story(
-    "a bucket of two first, then three requests",
-    (Capture(2), Admit("a", 4), Admit("b", 4), Admit("c", 4), _STEP),
-    replace(_THREE, buckets=(2,)),
-)
 _SMALL_BATCHES = Story(
     "a bucket of two first, then three requests in batches of two and one",
     (Capture(2), Admit("a", 4), Admit("b", 4), Admit("c", 4), Step(("a", "b")), Step(("c",))),
@@ -39,43 +34,11 @@ _MORE_SEATS_THAN_ROWS = Story(
     ),
     replace(_HEADROOM, max_seq_len=24, page_size=4, recurrent=True),
 )  # fmt: skip
-_WARMED_UP = Story("a request after the warm-up", (Warmup(), Admit("a", 4), _STEP), _TWO)
-_ONE_FOR_ONE = Story(
-    "full, and one comes for one that ended",
-    (Admit("a", 4), Admit("b", 4), _STEP, Finish("a"), Admit("c", 4), _STEP, _STEP),
-    _TWO,
-)
-_ONE_BY_ONE = Story(
-    "one request after the other",
-    tuple(op for name in "abc" for op in (Admit(name, 4), _STEP, Finish(name))),
-    _TWO,
-)
 _ABORTED_IN_PREFILL = Story(
     "cancelled between two chunks of its prompt",
     (Admit("a", 6, (3, 3), pause=True), Abort("a"), Admit("b", 4), _STEP, Abort("b"), Admit("c", 4), _STEP),
     replace(_TWO, page_size=4, recurrent=True),
 )
-_PREEMPTED_FOR_ANOTHER = Story(
-    "preempted for another one, and resumed",
-    (Admit("a", 5), _STEP, Preempt("a"), Admit("b", 4), _STEP, Finish("b"), Resume("a"), _STEP),
-    replace(_ONE, page_size=4, recurrent=True),
-)
-_OVERLAPPED = Story(
-    "a full batch ends while the next one is prepared",
-    (
-        Admit("a", 4), Admit("b", 5), _STEP, Finish("a"), Finish("b"),
-        Admit("c", 6), Admit("d", 7), _STEP, _STEP,
-    ),
-    replace(_OVERLAP, page_size=4),
-)  # fmt: skip
-_IDLE_AMONG_REQUESTS = Story(
-    "an idle rank's dummy before, between and after requests",
-    (
-        Idle(dp_dummy=True), Idle(dp_dummy=True), Admit("a", 4), Admit("b", 4), _STEP,
-        Finish("a"), Finish("b"), Idle(dp_dummy=True), Admit("c", 4), _STEP,
-    ),
-    _TWO,
-)  # fmt: skip
 _NEVER_STEPPED = Story(
     "three requests come and are cancelled before any step",
     (*[op for name in "abc" for op in (Admit(name, 4), Abort(name))], Admit("d", 4), _STEP),
@@ -96,41 +59,22 @@ _MANY_SEATS = Story(
     (Admit("a", 4), Admit("b", 5), _STEP, _STEP),
     replace(_TWO, num_seq_slots=8, recurrent=True),
 )
-_PADDED = Story(
-    "two requests in a bucket of three",
-    (Capture(3), Admit("a", 4), Admit("b", 4), _STEP, _STEP),
-    replace(_THREE, buckets=(3,)),
-)
-_FULL_THEN_PADDED = Story(
-    "three requests in a bucket of three, then two",
-    (Capture(3), Admit("a", 4), Admit("b", 4), Admit("c", 4), _STEP, Finish("c"), _STEP, _STEP),
-    replace(_THREE, buckets=(3,)),
-)
 
-POOL_TRIGGERS: dict[str, tuple[Story, ...]] = {
+POOL_TRIGGERS: dict[str, Trigger] = {
     # K01
-    "capacity-from-bucket": (_SMALL_FIRST,),
-    "pages-for-one-batch": (_MORE_SEATS_THAN_ROWS,),
-    "map-from-first-batch": (_SMALL_BATCHES,),
-    "null-page-one-too-far": (replace(_PADDED, config=replace(_PADDED.config, page_size=4)),),
-    "workspace-of-first-batch": (_FEW_THEN_MORE,),
+    "pages-for-one-batch": _MORE_SEATS_THAN_ROWS,
+    "map-from-first-batch": _SMALL_BATCHES,
+    "null-page-one-too-far": Retold("#19040"),
+    "workspace-of-first-batch": _FEW_THEN_MORE,
     # K04
-    "seats-without-headroom": (_OVERLAPPED,),
-    "idle-dummy-takes-a-slot": (_IDLE_AMONG_REQUESTS,),
-    "everybody-retires": (_NEVER_STEPPED,),
-    "pages-without-drafts": (_ALL_PAGES,),
+    "everybody-retires": _NEVER_STEPPED,
+    "pages-without-drafts": _ALL_PAGES,
     # K05
-    "ended-keeps-slot": (_ONE_BY_ONE,),
-    "warmup-keeps-slots": (_WARMED_UP,),
-    "preempted-keeps-slot": (_PREEMPTED_FOR_ANOTHER,),
-    "cancelled-keeps-pages": (_ABORTED_IN_PREFILL,),
-    "released-twice": (_ONE_BY_ONE,),
+    "cancelled-keeps-pages": _ABORTED_IN_PREFILL,
+    "released-twice": Retold("nvbugs/5480289"),
     # K15
-    "refusal-ignored": (_ONE_FOR_ONE,),
-    "no-pages-no-matter": (_ALL_PAGES,),
-    "eager-for-ever": (_FULL_THEN_PADDED,),
+    "no-pages-no-matter": _ALL_PAGES,
     # K16
-    "slot-zero-is-none": (_ONE_LEAVES,),
-    "narrow-offsets": (_MANY_SEATS,),
-    "view-into-free-list": (_ONE_LEAVES,),
+    "narrow-offsets": _MANY_SEATS,
+    "view-into-free-list": _ONE_LEAVES,
 }

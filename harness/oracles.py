@@ -6,7 +6,7 @@ name of the oracle that saw it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from harness.legality import check
 from harness.scenario import Admit, Capture, Config, Finish, Scenario, Step
 from harness.trace import Outcome, Trace, Violation
 
-__all__ = ["ENDS", "ORACLES", "Judgement", "examine", "judge", "undeclared"]
+__all__ = ["ENDS", "ORACLES", "Judgement", "examine", "judge", "screen", "undeclared"]
 
 # A legal scenario comes to its end: the engine neither raises nor crashes nor hangs.
 ENDS = "O-ENDS"
@@ -78,6 +78,52 @@ def examine(
             found += _related(relation, traces[index], traces[0])
     judgement.violations = list(_firsts(found))
     return judgement
+
+
+def screen(
+    launcher: Launcher,
+    scenarios: Sequence[Scenario],
+    faults: tuple[str, ...] = (),
+    relations: Collection[str] = tuple(RELATIONS),
+) -> Iterator[tuple[int, Judgement]]:
+    """Yield (position, what the scenario breaks first), those first that need no relation.
+
+    For who looks at many: a run stops at the operation that breaks a predicate, and all its violations are of that
+    one; only a scenario that holds is compared with its relatives, by the named relations. `silent` stays empty.
+    """
+    monitors = [Monitor(scenario) for scenario in scenarios]
+    runs = [Run(scenario, monitor, faults) for scenario, monitor in zip(scenarios, monitors, strict=True)]
+    holding: list[tuple[int, Judgement]] = []
+    for index, trace in sorted(launcher.run_all(runs), key=lambda pair: pair[0]):
+        found = [*trace.violations, *monitors[index].ended(trace), *_ends(trace)]
+        judged = index, Judgement(trace, list(_firsts(found)))
+        if trace.outcome is Outcome.OK and relations:
+            holding.append(judged)
+        else:
+            yield judged
+    yield from _compared(launcher, holding, faults, relations)
+
+
+def _compared(
+    launcher: Launcher,
+    holding: list[tuple[int, Judgement]],
+    faults: tuple[str, ...],
+    relations: Collection[str],
+) -> Iterator[tuple[int, Judgement]]:
+    """Yield the same with what the relations say."""
+    related = [
+        (judgement, RELATIONS[name], other)
+        for _, judgement in holding
+        for name in relations
+        if (other := RELATIONS[name].related(judgement.trace.scenario)) is not None
+    ]
+    others = [Run(other, faults=faults, probes=relation.probes) for _, relation, other in related]
+    for index, reference in sorted(launcher.run_all(others), key=lambda pair: pair[0]):
+        judgement, relation, _ = related[index]
+        judgement.violations += _related(relation, reference, judgement.trace)
+    for _, judgement in holding:
+        judgement.violations = list(_firsts(judgement.violations))
+    yield from holding
 
 
 def undeclared(launcher: Launcher) -> dict[str, str]:

@@ -10,12 +10,12 @@ from harness.cli._commands import command_words
 from harness.cli._launch import check_faults, find_source, launch_options, launcher_for
 from harness.cli._pictures import draw
 from harness.files import write_atomically
-from harness.invariants import Monitor
-from harness.launch import Launcher, Run
+from harness.launch import Launcher
+from harness.oracles import ENDS, screen
 from harness.report.page import render_page
 from harness.report.section import Section
 from harness.report.text import safe
-from harness.scenario import Capture
+from harness.scenario import Capture, Scenario
 from harness.scenario_file import read_scenario
 from harness.trace import Outcome, Trace, Violation
 from harness.verdicts import Case, CaseResult, exit_code
@@ -37,23 +37,31 @@ def replay(
     isolation: str | None,
     html: Path | None,
 ) -> None:
-    """Run the scenario in FILE and judge it by every invariant."""
+    """Run the scenario in FILE and judge it by every invariant; where it holds, by every relation, too."""
     scenario = read_scenario(file)
     with launcher_for(target, find_source(target, source, repo), device, isolation) as launcher:
         check_faults(launcher, faults)
-        monitor = Monitor(scenario)
-        trace = launcher.run(Run(scenario, monitor, faults))
-        violations = [*trace.violations, *monitor.ended(trace)]
+        ((_, judged),) = screen(launcher, [scenario], faults)
+        trace = judged.trace
+        violations = [violation for violation in judged.violations if violation.invariant != ENDS]  # told below
+        if violations and trace.outcome is Outcome.OK:  # by a relation
+            trace.outcome, trace.at = Outcome.VIOLATION, violations[0].operation
         if html:
             _write_page(html, file, launcher, trace, violations, faults)
     for violation in violations:
-        operation = scenario.operations[violation.operation]
         click.echo(f"{violation.invariant}: {safe(violation.message)}")
-        click.echo(f"  after operation {violation.operation}, {operation}; {violation.orders}")
+        click.echo(f"  after {_place(scenario, violation)}")
     ended = "" if trace.outcome is Outcome.OK else f" in {trace.where()}"
     detail = f": {safe(trace.detail)}" if trace.detail else ""
     click.echo(f"{file}: {trace.outcome.value}{ended}{detail}")
     raise click.exceptions.Exit(exit_code({trace.outcome}))
+
+
+def _place(scenario: Scenario, violation: Violation) -> str:
+    orders = f"; {violation.orders}" if violation.orders else ""
+    if violation.operation >= len(scenario.operations):
+        return f"the last operation{orders}"
+    return f"operation {violation.operation}, {scenario.operations[violation.operation]}{orders}"
 
 
 def _write_page(

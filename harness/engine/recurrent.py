@@ -74,6 +74,7 @@ class RecurrentState:
     def digests(self, seats: Tensor) -> list[int]:
         """Return a position-weighted sum of the bits of each state, as signed 64 bits."""
         bits = self.state[seats].to(torch.float64).view(torch.int64)
-        folded = bits ^ (bits >> 32)  # a double such as 2.0 is one high bit, which even sums would push out
+        # A double such as 2.0 is one high bit, which even sums would push out. Masked, or x and ~x were one.
+        folded = bits ^ (bits >> 32 & 0xFFFFFFFF)
         sums: list[int] = (folded * (self._channels * _WEIGHT | 1)).sum(1).tolist()
         return sums

@@ -9,6 +9,7 @@ from engine_rig import PROMPT, SHAPE, capture_all, config_of, greedy_of, naive_o
 from harness.engine import Engine, Parts
 from harness.engine.context import PagedContext
 from harness.engine.pages import PagePool
+from harness.engine.recurrent import RecurrentState, row_offsets
 from harness.engine.slots import NoFreeSlotError, NotOwnedError, SlotPool
 from harness.host.graph_tape import tape_capture
 from harness.scenario import Config
@@ -247,3 +248,12 @@ def test_no_option_leaves_no_tensor_behind() -> None:
     assert set(engine.forward.inputs) == {"tokens", "positions", "seats"}
     engine.warmup(None)
     assert set(engine.worker.tensors()) == {"context", "ctx_len", "ctx_start", "batch_to_slot"}
+
+
+def test_digests_tell_states_apart_that_differ_in_every_bit() -> None:
+    state = RecurrentState(torch.full((3,), 0.5, dtype=torch.float64), 2, row_offsets)
+    words = state.state.view(torch.int64)
+    words[0] = torch.tensor([3, 1 << 62, 7])
+    words[1] = ~words[0]
+    words[2] = 0
+    assert len(set(state.digests(torch.arange(3)))) == 3

@@ -19,7 +19,7 @@ import torch
 from benchmarks.timing import say
 from harness.host.digests import Digester, Rows
 
-__all__: list[str] = []
+__all__ = ["compared_seconds", "pools"]
 
 _WANTED = 0.6
 _ROUNDS = 20
@@ -29,7 +29,7 @@ _SEATS = 65  # and the dummy among them
 _TYPES = (torch.bfloat16, torch.float32, torch.float64)
 
 
-def _pools(size: int, device: str) -> Iterator[tuple[str, Rows]]:
+def pools(size: int, device: str) -> Iterator[tuple[str, Rows]]:
     """Yield pools of about `size` bytes: a row in one piece, and a row in pieces, a layer each."""
     for dtype in _TYPES:
         words = size // dtype.itemsize
@@ -41,7 +41,7 @@ def _pools(size: int, device: str) -> Iterator[tuple[str, Rows]]:
             yield f"{layout}, {name}", (tensor.view(torch.uint8).random_().view(dtype), row_dim, 1)
 
 
-def _compared(rows: Rows) -> tuple[float, float]:
+def compared_seconds(rows: Rows) -> tuple[float, float]:
     """Return the median seconds of the digests and of the faster reduction."""
     digest, tensor = Digester(), rows[0]
     words, floats = tensor.view(torch.int64), tensor.view(torch.float32)
@@ -68,9 +68,9 @@ def main(device: str, sizes: Sequence[float]) -> int:
     say("| pool | GB | digests GB/s | reduction GB/s | share |\n|---|---|---|---|---|")
     least = float("inf")
     for size in sizes if gpu else (1 / 64,):
-        for name, rows in _pools(int(size * _GIB), device):
+        for name, rows in pools(int(size * _GIB), device):
             count = rows[0].numel() * rows[0].element_size() / 1e9
-            digests, reduction = _compared(rows)
+            digests, reduction = compared_seconds(rows)
             least = min(least, reduction / digests)
             rates = f"{count / digests:.1f} | {count / reduction:.1f} | {reduction / digests:.2f}"
             say(f"| {name} | {count:.2f} | {rates} |")

@@ -3,53 +3,53 @@
 from __future__ import annotations
 
 import sys
-import time
 
-from benchmarks.timing import machine, say, side_by_side, table
+from benchmarks.figures import Figure, compared, markdown
+from benchmarks.timing import Spent, machine, now, say, spent_in_turn
 from harness.catalogue import find_bug, load_reproducer
 from harness.invariants import Monitor
 from harness.launch import Launcher, Run
 from harness.reproduce import Parameters
 
-__all__: list[str] = []
+__all__ = ["IMPORT_TORCH", "measure"]
+
+_PART = "the main job"
+IMPORT_TORCH = {"python -c 'import torch'": [sys.executable, "-W", "ignore", "-c", "import torch"]}
 
 
-def _parts() -> list[tuple[str, float]]:
-    """Return seconds of what the job consists of, measured once in this process."""
+def measure(repeats: int) -> list[Figure]:
+    """Run the whole command and the bare import in turn; no round is left out, as nobody's first run is."""
+    spent_in_turn(IMPORT_TORCH, 1, warm=0)  # its files are read from disk once
+    commands = {**IMPORT_TORCH, "harness repro 6535874": [sys.executable, "-m", "harness", "repro", "6535874"]}
+    return compared(_PART, spent_in_turn(commands, repeats, warm=0), next(iter(IMPORT_TORCH)))
+
+
+def _parts() -> dict[str, list[Spent]]:
+    """Return what the job consists of, measured once in this process; hosts' processor time is not in it."""
     reproducer = load_reproducer(find_bug("6535874"))
     parameters = Parameters(regimes=("exact", "production", "headroom", "unset"))
     cases = list(reproducer.cases(parameters))
-    start = time.perf_counter()
+    marks = [now()]
     with Launcher() as launcher:
         launcher.describe()
-        started = time.perf_counter()
+        marks.append(now())
         one = Run(cases[0].scenario, Monitor(cases[0].scenario))
-        launcher.run(one)
-        warm = time.perf_counter()
-        launcher.run(one)
-        single = time.perf_counter()
+        for _ in range(2):
+            launcher.run(one)
+            marks.append(now())
         ended = sum(1 for _ in launcher.run_all([Run(c.scenario, Monitor(c.scenario)) for c in cases]))
-        done = time.perf_counter()
-    return [
-        ("hosts start (import torch, rehearsal)", started - start),
-        ("layouts and a first case", warm - started),
-        ("one case alone", single - warm),
-        (f"{ended} cases on all cores", done - single),
-    ]
+        marks.append(now())
+    names = (
+        "hosts start (import torch, rehearsal)", "layouts and a first case", "one case alone",
+        f"{ended} cases on all cores",
+    )  # fmt: skip
+    return {name: [end.less(start)] for name, start, end in zip(names, marks, marks[1:], strict=False)}
 
 
 def main(repeats: int) -> None:
     """Print both."""
-    commands = {
-        "python -c 'import torch'": [sys.executable, "-W", "ignore", "-c", "import torch"],
-        "harness repro 6535874": [sys.executable, "-m", "harness", "repro", "6535874"],
-    }
-    median = side_by_side(commands, repeats)
-    base = median["python -c 'import torch'"]
-    say(f"{machine()}; medians of {repeats}\n")
-    say(table([(name, seconds, seconds / base) for name, seconds in median.items()], "import torch"))
-    say("")
-    say(table([(name, seconds, seconds / base) for name, seconds in _parts()], "import torch"))
+    figures = [*measure(repeats), *compared("of it", _parts())]
+    say(f"{machine()}; medians of {repeats}\n\n{markdown(figures)}")
 
 
 if __name__ == "__main__":

@@ -20,17 +20,18 @@ from pathlib import Path
 
 from benchmarks.timing import Spent, machine, say, spent_in_turn
 
-__all__ = ["main"]
+__all__ = ["PLUGIN", "main", "write_tree"]
 
 _LIMIT = 0.1  # milliseconds a test
 _FILES, _EACH, _WAIVERS = 100, 100, 2_000
-_OURS = (
+PLUGIN = shlex.split(
     "-p harness.pytest_plugin -p harness.pytest_plugin.options --test-list list.txt --waives-file waives.txt "
     "--results r.jsonl"
-)
+)  # in a folder of `write_tree`
 
 
-def _write_tree(folder: Path, files: int, each: int) -> None:
+def write_tree(folder: Path, files: int, each: int) -> None:
+    """Write `files` of `each` empty tests, a list of them all, and waivers of which every tenth reaches one."""
     names = []
     folder.mkdir()
     for number in range(files):
@@ -52,7 +53,7 @@ def _commands(folder: Path) -> dict[str, list[str]]:
     clean = f"cd {shlex.quote(str(folder))} && rm -f r.* && export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 && exec"
     return {
         f"bare {folder.name}": ["bash", "-c", f"{clean} {pytest}"],
-        f"plugin {folder.name}": ["bash", "-c", f"{clean} {pytest} {_OURS}"],
+        f"plugin {folder.name}": ["bash", "-c", f"{clean} {pytest} {shlex.join(PLUGIN)}"],
     }
 
 
@@ -75,8 +76,8 @@ def main(repeats: int) -> int:
     """Print milliseconds a test above bare pytest, and the same as JSON; return the exit status."""
     with tempfile.TemporaryDirectory() as name:
         many, one = Path(name) / "many", Path(name) / "one"
-        _write_tree(many, _FILES, _EACH)
-        _write_tree(one, 1, 1)
+        write_tree(many, _FILES, _EACH)
+        write_tree(one, 1, 1)
         spent = spent_in_turn({**_commands(many), **_commands(one)}, repeats)
     tests = _FILES * _EACH
     say(f"{machine()}; {tests} tests, medians of {repeats} rounds")

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks.timing import machine, say, side_by_side, table
+from benchmarks.figures import Figure, compared, markdown
+from benchmarks.timing import machine, say, spent_in_turn
 
-__all__: list[str] = []
+__all__ = ["measure"]
+
+_BARE = "python -c pass"
 
 
-def main(repeats: int) -> None:
-    """Print the table."""
+def measure(repeats: int) -> list[Figure]:
+    """Run the commands in turn."""
     harness = [sys.executable, "-m", "harness"]
     commands = {
-        "python -c pass": [sys.executable, "-c", "pass"],
+        _BARE: [sys.executable, "-c", "pass"],
         "harness waives check": [*harness, "waives", "check", "test_lists/waives.txt"],
         "harness lists check": [*harness, "lists", "check", "test_lists/test-db"],
         "harness lists render": [
@@ -22,10 +25,12 @@ def main(repeats: int) -> None:
         ],
         "harness bugs": [*harness, "bugs"],
     }  # fmt: skip
-    median = side_by_side(commands, repeats)
-    base = median["python -c pass"]
-    say(f"{machine()}; medians of {repeats}\n")
-    say(table([(name, seconds, seconds / base) for name, seconds in median.items()], "python -c pass"))
+    return compared("list and waiver commands, whole", spent_in_turn(commands, repeats), _BARE)
+
+
+def main(repeats: int) -> None:
+    """Print the table."""
+    say(f"{machine()}; medians of {repeats}\n\n{markdown(measure(repeats))}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from harness.errors import UsageError
 from harness.scenario import (
+    WEIGHTS,
     WORKERS,
     Abort,
     Admit,
@@ -81,6 +82,7 @@ def _option_checks(config: Config) -> list[tuple[bool, str]]:
         (config.page_size >= 0, "page_size must be 0 (dense rows) or more"),
         (config.verify >= 0, "verify must be 0 (every draft) or more"),
         (not config.verify or config.worker == "dspark", "verify needs confidences, which dspark alone has"),
+        (config.weights in WEIGHTS, f"weights must be trained, or left out, not {config.weights!r}"),
     ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 __all__ = [
     "OPERATIONS",
+    "WEIGHTS",
     "WORKERS",
     "Abort",
     "Admit",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 WORKERS = ("dflash", "dspark")
+WEIGHTS = ("", "trained")
 
 _OPTION = {"option": True}  # off in most configurations, and not written there
 
@@ -48,6 +50,7 @@ class Config:
     page_size  tokens of a page of the target's context; 0: a dense row a seat.
     recurrent  the target keeps a small recurrent state a seat beside its keys and values.
     verify     drafts verified a step by all its requests together, the surest first; 0: every draft.
+    weights    "trained": models that were trained, so that drafts are accepted; "": any ones, made from `seed`.
     """
 
     worker: str
@@ -62,6 +65,7 @@ class Config:
     page_size: int = field(default=0, metadata=_OPTION)
     recurrent: bool = field(default=False, metadata=_OPTION)
     verify: int = field(default=0, metadata=_OPTION)
+    weights: str = field(default="", metadata=_OPTION)
 
     @property
     def seats(self) -> int:

@@ -9,7 +9,7 @@ import torch
 
 from harness.engine.forward import BatchForward
 from harness.engine.metadata import SpecMetadata, shown
-from harness.engine.models import load_models
+from harness.engine.models import default_shape, load_models, make_prompt
 from harness.engine.parts import Parts
 from harness.engine.prefill import Prefill
 from harness.engine.requests import Forward, Request
@@ -17,7 +17,6 @@ from harness.engine.seating import Seating
 from harness.engine.shape import ModelShape
 from harness.engine.spec_worker import SpecWorker
 from harness.engine.steps import Plan, Steps
-from harness.engine.weights import hashed_ids
 from harness.engine.workers import make_worker
 from harness.scenario import Config
 
@@ -56,7 +55,7 @@ class Engine:
         shape: ModelShape | None = None,
         acquired: Callable[[str, int], None] = _nobody_listens,
     ) -> None:
-        shape = shape or ModelShape()
+        shape = shape or default_shape(config)
         self.config, self.parts, self.shape = config, parts, shape
         self.draft_len = config.draft_len
         self.metadata = SpecMetadata(config.max_num_requests, config.num_seq_slots, draft_len=config.draft_len)
@@ -125,7 +124,7 @@ class Engine:
         self._prefilled(request, self._prefill.handed_over(request), context_len)
 
     def _seat(self, name: str, prompt_len: int, chunks: list[int], seen_from: int) -> Request:
-        prompt = hashed_ids(name, prompt_len, self.shape.mask_token, self.config.seed)
+        prompt = make_prompt(self.config, self.shape, name, prompt_len)
         request = Request(name, prompt, prompt_len, seen_from, chunks)
         request.seat, request.generation = self.seating.take(name)
         self._requests[name] = request

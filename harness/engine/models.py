@@ -1,8 +1,8 @@
-"""The models of an engine, built once a process for each set of sizes: they hold weights and no state."""
+"""The models of an engine, built once a process for each set of weights: they hold these and no state."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import torch
@@ -11,10 +11,12 @@ from harness.engine.draft_models import DFlashModel, DraftModel, DSparkModel
 from harness.engine.layers import Rope
 from harness.engine.shape import ModelShape
 from harness.engine.target_model import TargetModel
-from harness.engine.weights import make_weights
+from harness.engine.text import make_motif, make_text
+from harness.engine.trained import TRAINED_SHAPE, trained_weights
+from harness.engine.weights import hashed_ids, make_weights
 from harness.scenario import Config
 
-__all__ = ["Models", "load_models"]
+__all__ = ["Models", "default_shape", "load_models", "make_prompt"]
 
 
 class Models(NamedTuple):
@@ -25,11 +27,24 @@ class Models(NamedTuple):
     like: torch.Tensor
 
 
+def default_shape(config: Config) -> ModelShape:
+    """Return the sizes of the models that `config` opens: those of its trained weights, or small ones."""
+    return TRAINED_SHAPE if config.weights else ModelShape()
+
+
+def make_prompt(config: Config, shape: ModelShape, name: str, count: int) -> list[int]:
+    """Return the `count` tokens that a request comes with: any ones, or held-out text for trained weights."""
+    if config.weights:
+        return make_text(make_motif(name, config.seed, held_out=True), count)
+    return hashed_ids(name, count, shape.mask_token, config.seed)
+
+
 def load_models(config: Config, shape: ModelShape, dtype: torch.dtype, device: str) -> Models:
     """Return the models for `config`: the same seed gives the same weights everywhere."""
     needed = config.max_seq_len + config.draft_len + 1
     length = -(-needed // _TABLE_STEP) * _TABLE_STEP
-    return _load(config.worker, config.seed, config.draft_len, length, shape, dtype, device)
+    trained = bool(config.weights)
+    return _load(config.worker, config.seed, trained, config.draft_len, length, shape, dtype, device)
 
 
 _TABLE_STEP = 128  # positions; tables of a common length serve configurations that differ in theirs
@@ -37,9 +52,11 @@ _TABLE_STEP = 128  # positions; tables of a common length serve configurations t
 
 @lru_cache(maxsize=8)
 def _load(
-    worker: str, seed: int, draft_len: int, length: int, shape: ModelShape, dtype: torch.dtype, device: str
-) -> Models:
-    weights = make_weights(shape, worker, seed, dtype, device)
+    worker: str, seed: int, trained: bool, draft_len: int, length: int, shape: ModelShape, dtype: torch.dtype,
+    device: str,
+) -> Models:  # fmt: skip
+    make = trained_weights if trained else partial(make_weights, shape)
+    weights = make(worker, seed, dtype, device)
     rope = Rope(shape, length, dtype, device)
     target = TargetModel(shape, weights, rope, length)
     model = {"dflash": DFlashModel, "dspark": DSparkModel}[worker]

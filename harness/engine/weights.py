@@ -6,13 +6,18 @@ hash of its index: the output function of SplitMix64 (Steele, Lea, Flood 2014), 
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 
 import torch
 
 from harness.engine.shape import ModelShape
 
-__all__ = ["Weights", "hashed_ids", "hashed_number", "make_weights", "shift_xor", "signed"]
+__all__ = [
+    "Weights", "hashed_ids", "hashed_number", "hashed_stream", "make_gate", "make_weights", "matrix_sizes",
+    "shift_xor", "signed",
+]  # fmt: skip
 
 Weights = dict[str, torch.Tensor]
 
@@ -49,8 +54,15 @@ def _mix(value: int) -> int:
 
 def hashed_ids(name: str, count: int, below: int, seed: int) -> list[int]:
     """Return `count` token ids below `below`, a function of `name` and `seed` alone (a request's prompt)."""
+    stream = hashed_stream(name, seed)
+    return [next(stream) % below for _ in range(count)]
+
+
+def hashed_stream(name: str, seed: int) -> Iterator[int]:
+    """Yield numbers of 64 bits without an end, a function of `name` and `seed` alone."""
     state = hashed_number(name, seed)
-    return [_mix(state + index * _GOLDEN & ((1 << 64) - 1)) % below for index in range(1, count + 1)]
+    for index in itertools.count(1):
+        yield _mix(state + index * _GOLDEN & ((1 << 64) - 1))
 
 
 def hashed_number(name: str, seed: int) -> int:
@@ -67,7 +79,7 @@ def make_weights(shape: ModelShape, worker: str, seed: int, dtype: torch.dtype, 
     Matrices [out, in] are uniform with variance 1/in, so activations keep their size; norm gains are
     within 20 % of one, so that a forgotten gain shows; a recurrent state's gate is within 0.25..0.75.
     """
-    table = _matrix_sizes(shape, worker)
+    table = matrix_sizes(shape, worker)
     total = sum(rows * columns for rows, columns in table.values())
     uniform = _uniform(total, seed)
     weights: Weights = {}
@@ -81,9 +93,13 @@ def make_weights(shape: ModelShape, worker: str, seed: int, dtype: torch.dtype, 
             weights[name] = (flat * math.sqrt(3.0 / columns)).view(rows, columns).to(device, dtype)
     # Embeddings feed norms, not sums: they keep unit size whatever the width is.
     weights["target.embed"] *= math.sqrt(shape.hidden)
-    # A stream of its own: with or without a recurrent state the other weights are the same.
-    weights["target.gate"] = (0.5 + 0.25 * _uniform(shape.hidden, seed + _OWN_STREAM)).to(device, dtype)
+    weights["target.gate"] = make_gate(shape, seed).to(device, dtype)
     return weights
+
+
+def make_gate(shape: ModelShape, seed: int) -> torch.Tensor:
+    """Return the gate of a recurrent state, float64 [H]; no other weight depends on whether there is one."""
+    return 0.5 + 0.25 * _uniform(shape.hidden, seed + _OWN_STREAM)
 
 
 def _uniform(count: int, stream: int) -> torch.Tensor:
@@ -91,7 +107,8 @@ def _uniform(count: int, stream: int) -> torch.Tensor:
     return (((_hash(count, stream) >> 11) & ((1 << 53) - 1)).to(torch.float64) * 2.0**-52) - 1.0
 
 
-def _matrix_sizes(shape: ModelShape, worker: str) -> dict[str, tuple[int, int]]:
+def matrix_sizes(shape: ModelShape, worker: str) -> dict[str, tuple[int, int]]:
+    """Return name -> [out, in] of all weights but the gate; the gain of a norm is one row."""
     h, width = shape.hidden, shape.head_dim
     table = {"target.embed": (shape.vocab, h), "target.lm_head": (shape.vocab, h), "target.norm": (1, h)}
     for model, count in (("target", shape.target_layers), ("draft", shape.draft_layers)):

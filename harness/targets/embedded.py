@@ -92,7 +92,7 @@ class EmbeddedTarget:
             keeps_absent=True,
             own=("target model", "draft models", "workers", "slot pools", "metadata"),
             stand_ins=(),
-            options=("sampling", "overlap", "page_size", "recurrent", "verify"),
+            options=("sampling", "overlap", "page_size", "recurrent", "verify", "weights"),
             origins={name: FaultOrigin(fault.kind, fault.modelled_on) for name, fault in FAULTS.items()},
         )
 

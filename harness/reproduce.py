@@ -10,14 +10,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from harness.codec import dumps
-from harness.invariants import Monitor, lost_contexts, same_drafts
+from harness.invariants import RELATIONS, Monitor, accepted_lengths, lost_contexts, same_drafts
 from harness.launch import Launcher, Run
 from harness.orders import DEFAULT_BUCKETS, REGIMES, all_orders
 from harness.scenario import WORKERS, Abort, Admit, AdmitDisaggregated, Config, Finish, Scenario
 from harness.trace import Outcome, Trace
-from harness.verdicts import FIRST_DRAFTERS, Case, CaseResult, LeftAlone
+from harness.verdicts import FIRST_DRAFTERS, Acceptance, Case, CaseResult, LeftAlone
 
 __all__ = ["Parameters", "Reproducer", "reproduce"]
+
+_Group = tuple[str, str]  # worker and regime: cases that share a reference
+_PLAIN = RELATIONS["R-PLAIN"]
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,11 @@ def reproduce(
         parameters = replace(parameters, regimes=reproducer.regimes)
     cases = list(reproducer.cases(parameters))
     known = {} if known is None else known
-    alone = {worker: reproducer.reference(worker, parameters) for worker in {case.worker for case in cases}}
-    missing = [scenario for scenario in alone.values() if scenario not in known]
+    alone = {
+        (worker, regime): reproducer.reference(worker, replace(parameters, regimes=(regime,)))
+        for worker, regime in dict.fromkeys(map(_group, cases))
+    }
+    missing = [scenario for scenario in dict.fromkeys(alone.values()) if scenario not in known]
     # References first, and in one go with the cases: no core waits for them.
     runs = [Run(scenario, faults=faults) for scenario in missing]
     monitors = [Monitor(case.scenario) for case in cases]
@@ -80,16 +86,19 @@ def reproduce(
             known[missing[index]] = trace
         else:
             waiting.append((index - len(missing), trace))
-        for position, found in [pair for pair in waiting if alone[cases[pair[0]].worker] in known]:
+        for position, found in [pair for pair in waiting if alone[_group(cases[pair[0]])] in known]:
             case = cases[position]
-            results[position] = _judge(reproducer, case, monitors[position], found, known[alone[case.worker]])
+            results[position] = _judge(reproducer, case, monitors[position], found, known[alone[_group(case)]])
             waiting.remove((position, found))
     ordered = [results[index] for index in range(len(cases))]
-    _leave_alone(ordered, launcher, faults)
-    _confirm(
-        reproducer, ordered, {worker: known[scenario] for worker, scenario in alone.items()}, launcher, faults
-    )
+    references = {group: known[scenario] for group, scenario in alone.items()}
+    _leave_alone(ordered, references, launcher, faults)
+    _confirm(reproducer, ordered, references, launcher, faults)
     return ordered
+
+
+def _group(case: Case) -> _Group:
+    return case.worker, case.regime
 
 
 def _judge(reproducer: Reproducer, case: Case, monitor: Monitor, trace: Trace, reference: Trace) -> CaseResult:
@@ -124,12 +133,33 @@ def _drafted(trace: Trace) -> str:
     return hashlib.sha256(dumps(tokens).encode()).hexdigest()[:16]
 
 
-def _leave_alone(results: Sequence[CaseResult], launcher: Launcher, faults: tuple[str, ...]) -> None:
+def _leave_alone(
+    results: Sequence[CaseResult], references: dict[_Group, Trace], launcher: Launcher, faults: tuple[str, ...]
+) -> None:
     """Run each violating case once more without probes and without a stop, to learn what the engine says."""
     broken = [result for result in results if result.outcome is Outcome.VIOLATION]
+    trained = {_group(result.case) for result in broken if result.case.scenario.config.weights}
+    plain = _undrafted({group: references[group].scenario for group in trained}, launcher)
     runs = [Run(result.case.scenario, faults=faults, keep_going=True, probes=False) for result in broken]
     for index, trace in launcher.run_all(runs):
-        broken[index].left_alone = _left_alone(trace)
+        group = _group(broken[index].case)
+        alone = _left_alone(trace)
+        if group in plain:
+            differs = _PLAIN.broken(plain[group], trace)
+            alone = replace(alone, acceptance=_acceptance(references[group], trace), plain=not differs)
+        broken[index].left_alone = alone
+
+
+def _undrafted(scenarios: dict[_Group, Scenario], launcher: Launcher) -> dict[_Group, Trace]:
+    """Run the scenarios by plain greedy decoding on a right engine."""
+    others = {group: other for group, scenario in scenarios.items() if (other := _PLAIN.related(scenario))}
+    traces = dict(launcher.run_all([Run(other) for other in others.values()]))
+    return {group: traces[index] for index, group in enumerate(others)}
+
+
+def _acceptance(reference: Trace, trace: Trace) -> tuple[Acceptance, ...]:
+    alone, here = accepted_lengths(reference), accepted_lengths(trace)
+    return tuple(Acceptance(request, alone[request], here[request]) for request in here if request in alone)
 
 
 def _left_alone(trace: Trace) -> LeftAlone:
@@ -152,7 +182,7 @@ def _most_live(scenario: Scenario, end: int) -> int:
 def _confirm(
     reproducer: Reproducer,
     results: Sequence[CaseResult],
-    references: dict[str, Trace],
+    references: dict[_Group, Trace],
     launcher: Launcher,
     faults: tuple[str, ...],
 ) -> None:
@@ -165,6 +195,6 @@ def _confirm(
         case = group[0].case
         monitor = Monitor(case.scenario)
         trace = launcher.run(Run(case.scenario, monitor, faults), fresh=True)
-        repeated = _judge(reproducer, case, monitor, trace, references[case.worker]).signature == signature
+        repeated = _judge(reproducer, case, monitor, trace, references[_group(case)]).signature == signature
         for result in group:
             result.confirmed = repeated

@@ -8,7 +8,7 @@ from harness.errors import ExitCode
 from harness.scenario import Scenario
 from harness.trace import Outcome, Violation
 
-__all__ = ["FIRST_DRAFTERS", "Case", "CaseResult", "LeftAlone", "exit_code"]
+__all__ = ["FIRST_DRAFTERS", "Acceptance", "Case", "CaseResult", "LeftAlone", "exit_code"]
 
 FIRST_DRAFTERS = {
     "eager": "the engine's warm-up, an ordinary eager forward, drafts first",
@@ -31,18 +31,36 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Acceptance:
+    """Mean accepted length of a request's verifications, in tokens, bonus included: run alone, and in a case."""
+
+    request: str
+    alone: float
+    here: float
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether more than half of what was accepted is lost; one token a verification is the target's own."""
+        return self.here - 1 < (self.alone - 1) / 2
+
+
+@dataclass(frozen=True)
 class LeftAlone:
     """What the engine itself shows of a violation: the same case run on, with no probe and no stop.
 
     raised   what it raised in the end, "" for nothing; where: in which operation.
     live     how many requests were live before that; quiet: whether it said nothing while they fitted the
              largest captured bucket.
+    acceptance  of each request, where models were trained: with others nobody's draft is accepted anyway.
+    plain    whether its output is what plain greedy decoding gives, None where that was not looked at.
     """
 
     raised: str
     where: str
     live: int
     quiet: bool
+    acceptance: tuple[Acceptance, ...] = ()
+    plain: bool | None = None
 
 
 @dataclass

@@ -54,7 +54,7 @@ def version_matrix(
 
 def few_cases(reproducer: Reproducer) -> Parameters:
     """Return the part of a bug's cases that tells versions apart."""
-    regimes = tuple(regime for regime in _REGIMES if regime in reproducer.regimes) or reproducer.regimes
+    regimes = tuple(regime for regime in _REGIMES if regime in reproducer.regimes) or reproducer.regimes[:1]
     return Parameters(regimes=regimes, firsts=_FIRSTS, orders=_ORDERS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.invariants.acceptance import accepted_lengths
 from harness.invariants.baked import graphs_read_present_storage
 from harness.invariants.base import Predicate, View
 from harness.invariants.budgets import forwards_keep_to_their_budget
@@ -33,6 +34,7 @@ __all__ = [
     "Predicate",
     "Relation",
     "View",
+    "accepted_lengths",
     "dummy_apart",
     "fields_survive_copies",
     "forwards_keep_to_their_budget",

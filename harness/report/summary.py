@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from harness.orders import REGIMES
 from harness.report.matrix import Matrix
 from harness.trace import Violation
-from harness.verdicts import FIRST_DRAFTERS, CaseResult
+from harness.verdicts import FIRST_DRAFTERS, CaseResult, LeftAlone
 
 __all__ = [
     "CELLS", "SIGNS", "Fold", "counts", "examples", "fact", "folded", "left_alone", "legend", "order_text",
@@ -152,8 +152,22 @@ def fact(violation: Violation) -> str:
 def left_alone(result: CaseResult) -> str:
     """Return what the engine itself said of a violation, "" where it was not left alone."""
     alone = result.left_alone
-    if alone is None:
-        return ""
+    return "" if alone is None else "; ".join([_ended(alone), *_acceptance(alone)])
+
+
+def _acceptance(alone: LeftAlone) -> list[str]:
+    """Say whose drafts are not accepted any more, and what became of the output meanwhile."""
+    fallen = [
+        f"the mean accepted length of {each.request} fell from {each.alone:.1f} to {each.here:.1f}"
+        for each in alone.acceptance
+        if each.collapsed
+    ]
+    if not fallen or alone.plain is None:
+        return fallen
+    return [*fallen, "the output is still plain greedy decoding's" if alone.plain else "the output is wrong, too"]
+
+
+def _ended(alone: LeftAlone) -> str:
     if not alone.raised:
         return "ran to its end; nothing was raised, nothing was logged"
     if alone.quiet:

@@ -102,6 +102,11 @@ def test_what_a_test_leaves_running_ends_with_the_session(tmp_path: Path) -> Non
         os.kill(int((tmp_path / "daemon").read_text()), 0)
 
 
+def _is_logged(folder: Path, name: str) -> bool:
+    log = read_log(folder / "r.jsonl")
+    return log is not None and f"test_a.py::{name}" in log.results
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 @MODES
 def test_an_interrupt_ends_both_processes_with_the_log_intact(
@@ -116,7 +121,8 @@ def test_an_interrupt_ends_both_processes_with_the_log_intact(
     def test_c(): pass
     """
     with start(tmp_path, {"test_a.py": test}, *mode, *(("--dist=loadfile",) if mode else ())) as process:
-        while not (tmp_path / "there").exists() and process.poll() is None:
+        # What a worker of xdist has done is in the log once its controller heard of it.
+        while process.poll() is None and not ((tmp_path / "there").exists() and _is_logged(tmp_path, "test_a")):
             os.sched_yield()
         process.send_signal(number)
         output = told(process)

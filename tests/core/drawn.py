@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from harness.legality import Model
 from harness.scenario import (
     OPERATIONS,
+    WEIGHTS,
     WORKERS,
     Abort,
     Admit,
@@ -66,7 +67,7 @@ def configs(draw: st.DrawFn) -> Config:
     return Config(
         worker, seats, rows, tuple(order), draw(st.integers(1, 4)), sampling=draw(st.booleans()), overlap=overlap,
         page_size=draw(st.sampled_from([0, 4])), recurrent=draw(st.booleans()),
-        verify=draw(st.integers(0, 3)) if worker == "dspark" else 0,
+        verify=draw(st.integers(0, 3)) if worker == "dspark" else 0, weights=draw(st.sampled_from(WEIGHTS)),
     )  # fmt: skip
 
 

@@ -43,6 +43,7 @@ BAD_CONFIGS = [
     ({"overlap": True}, "overlap needs a second seat for each of a batch's requests that is ending, 4, not 3"),
     ({"page_size": -1}, "page_size must be 0 (dense rows) or more"),
     ({"verify": -1}, "verify must be 0 (every draft) or more"),
+    ({"weights": "best"}, "weights must be trained, or left out, not 'best'"),
     ({"verify": 2}, "verify needs confidences, which dspark alone has"),
 ]
 

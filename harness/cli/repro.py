@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from pathlib import Path
 
 import click
@@ -23,6 +24,8 @@ from harness.report.text import safe
 from harness.verdicts import exit_code
 
 __all__ = ["bugs", "repro"]
+
+_NAME = 18  # columns for a bug's name in the list: most need no more
 
 
 @click.command()
@@ -90,14 +93,24 @@ def repro(
 def bugs(bug: str | None) -> None:
     """List the catalogue, or tell about one BUG."""
     if bug is None:
-        entries = load_catalogue()
-        width = max(len(entry.bug) for entry in entries)
-        for entry in entries:
-            click.echo(f"{entry.bug:<{width}} {entry.kind}  {entry.title}")
+        for entry in load_catalogue():
+            name = entry.bug
+            if len(name) > _NAME:  # a line of its own, so that the titles of all others have room
+                click.echo(name)
+                name = ""
+            click.echo(_beside(f"{name:<{_NAME}} {entry.kind} ", _NAME + 5, entry.title))
         return
     entry = find_bug(bug)
-    for name in ("bug", "title", "url", "kind", "state", "mechanism", "fault"):
-        click.echo(f"{name:<10} {getattr(entry, name)}")
+    told = {**vars(entry), "also": ", ".join(entry.also)}
+    for name in ("bug", "also", "title", "url", "kind", "state", "mechanism", "fault"):
+        if told[name]:
+            click.echo(_beside(name, 10, told[name]))
+
+
+def _beside(name: str, width: int, text: str) -> str:
+    """Return `name` in a column and `text` beside it, in eighty columns."""
+    first, *others = textwrap.wrap(text, 79 - width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join([f"{name:<{width}} {first}", *(f"{'':<{width}} {line}" for line in others)])
 
 
 def _show_one(plan: Plan, only: Ran, json_file: Path | None, markdown: Path | None, html: Path | None) -> None:

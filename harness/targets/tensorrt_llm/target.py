@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.errors import LaunchError
 from harness.protocol import Description
 from harness.scenario import Config
-from harness.targets.base import OpenOptions, UnsupportedError
+from harness.targets.base import OpenOptions, UnsupportedError, refuse_options
 from harness.targets.sources import read_stamp, resolve_source
 from harness.targets.tensorrt_llm.device import Device
 from harness.targets.tensorrt_llm.engine import Engine
@@ -67,6 +67,7 @@ class TensorRTLLMTarget:
 
     def open(self, config: Config, options: OpenOptions) -> TensorRTLLMSession:
         """Open a worker. Raises `LaunchError` where the tree has none that can be driven."""
+        refuse_options(config, self.describe())
         folder, variant = _folder(options.source)
         device = Device(options.device)
         with device.importing():

@@ -2,7 +2,7 @@
 
 `python -m benchmarks.soak --operations 200000 --seed 1 [--device cuda]` prints operations by kind and exits 1 at
 the first violation, error, crash or hang, which it writes as a scenario for `harness replay`. With `--log FILE` it
-runs chunk by chunk, each with a seed of its own, notes each one that held, and goes on from there when started again.
+runs chunk by chunk, each with a seed of its own, notes each one that held, and goes on from there the next time.
 """
 
 from __future__ import annotations

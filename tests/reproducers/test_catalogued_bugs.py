@@ -24,7 +24,8 @@ from harness.verdicts import Case, CaseResult, exit_code
 ALL = load_catalogue()
 BUGS = [entry for entry in ALL if entry.bug != "nvbugs/6535874"]  # that one has tests of its own
 NAMES = [entry.bug for entry in BUGS]
-SEEDED = Path(__file__).parents[2] / "docs" / "invariants.md"
+ROOT = Path(__file__).parents[2]
+SEEDED = ROOT / "docs" / "invariants.md"
 
 # What tells each bug first, in any order of buckets.
 FIRST_SEEN = {
@@ -165,7 +166,7 @@ def _number(text: str) -> str:
 
 @pytest.mark.parametrize("entry", ALL, ids=[entry.bug for entry in ALL])
 def test_a_reproducer_reads_in_under_forty_lines(entry: CatalogueEntry) -> None:
-    source = Path(__file__).parents[2] / "repro_cases" / f"{entry.module}.py"
+    source = ROOT / "repro_cases" / f"{entry.module}.py"
     assert len(source.read_text().splitlines()) < 40 or entry.bug == "nvbugs/6535874"  # which sweeps all orders
 
 
@@ -207,3 +208,9 @@ def test_the_list_of_bugs_fits_eighty_columns_and_names_every_bug(capsys: pytest
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == [entry.bug for entry in ALL]
+
+
+def test_the_page_on_writing_a_reproducer_shows_its_example_as_it_is() -> None:
+    page = (ROOT / "docs" / "writing-a-reproducer.md").read_text()
+    for name in ("vllm_43810.py", "vllm_43810.yml"):
+        assert (ROOT / "docs" / "examples" / name).read_text().strip() in page

@@ -19,6 +19,8 @@ class View:
     live      requests that hold a seat after this operation.
     earlier   the last state of each request that has not ended, before this operation.
     written   context tokens of each live request whose states the worker was given so far.
+    again     requests for which this step wrote no position of their context that an earlier one had not: it may
+              have written what was there, where that one verified the same tokens and took them back.
     buckets   those whose graph was replayed at the present draft length, and can be again.
     captured  where a graph was replayed: each buffer's generation when that graph was captured.
     """
@@ -32,6 +34,7 @@ class View:
     captured: Mapping[str, int] = field(default_factory=dict)
     earlier: Mapping[str, RequestState] = field(default_factory=dict)
     buckets: Collection[int] = ()
+    again: Collection[str] = ()
 
     def span(self, pool: Pool) -> range:
         """Return the rows that requests may own: as many as the configuration says, not as the pool does."""

@@ -22,12 +22,15 @@ class History:
         self._replayed: set[tuple[int, int]] = set()
         self.written: dict[str, int] = {}
         self.earlier: dict[str, RequestState] = {}
+        self.again: frozenset[str] = frozenset()
+        self._reach: dict[str, int] = {}
 
     def follow(self, now: Snapshot) -> None:
         """Move on to the operation that `now` was taken of."""
         for operation in self._operations[self._done : now.operation + 1]:
             self._model.apply(operation)
             self._write(operation)
+        self.again = frozenset()
         self._done = now.operation + 1
         if now.graph is not None:
             self._replayed.add((now.graph, self._model.draft_len))
@@ -39,10 +42,18 @@ class History:
             for request, state in now.requests.items():
                 if request in self.written:
                     self.written[request] += len(state.emitted)
+            self.again = frozenset(
+                name for name, state in now.requests.items() if not self._goes_further(name, state)
+            )
 
     def remember(self, now: Snapshot) -> None:
         """Keep what requests showed, for the operations after this one."""
         self.earlier.update(now.requests)
+
+    def _goes_further(self, request: str, state: RequestState) -> bool:
+        end = state.position - len(state.emitted) + self._model.draft_len + 1
+        before, self._reach[request] = self._reach.get(request, 0), max(end, self._reach.get(request, 0))
+        return end > before
 
     def _write(self, operation: Operation) -> None:
         if isinstance(operation, Admit):
@@ -52,6 +63,7 @@ class History:
         elif isinstance(operation, (Finish, Abort, Preempt)):
             # How a resumed request gets its context back is the engine's affair: it is not counted again.
             self.written.pop(operation.request, None)
+            self._reach.pop(operation.request, None)
         if isinstance(operation, (Admit, AdmitDisaggregated)):
             self.earlier.pop(operation.request, None)  # of an earlier request of that name
 

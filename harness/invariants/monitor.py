@@ -76,7 +76,7 @@ class Monitor:
         view = View(
             self._scenario.config, operation, now, self._before,
             history.live, history.written, history.captured(now), history.earlier,
-            history.buckets,
+            history.buckets, history.again,
         )  # fmt: skip
         found = [violation for predicate in self._predicates for violation in predicate(view)]
         history.remember(now)

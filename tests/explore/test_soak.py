@@ -10,6 +10,9 @@ from benchmarks import soak
 from benchmarks.matrix_cuda_equals_cpu import difference
 from harness.explore import Row
 from harness.explore.matrix import Catch
+from harness.invariants import Monitor
+from harness.launch import Launcher, Run
+from harness.scenario import Admit, Config, DraftLen, Scenario, Step
 from harness.scenario_file import read_scenario
 
 
@@ -28,6 +31,20 @@ def test_a_seeded_fault_is_found_and_left_as_a_scenario_that_replays(
     assert code == 1
     assert f"harness replay {file} --fault stale-tail" in capsys.readouterr().out
     assert read_scenario(file).operations
+
+
+def test_a_step_that_writes_what_an_earlier_one_wrote_and_took_back_breaks_nothing() -> None:
+    # The first step verifies no draft but writes their places, zeros; b then draws 0 and drafts 0, and the second
+    # step, of fewer drafts, writes just that once more.
+    operations = (Admit("r5", 1), Admit("r14", 10), Step(), DraftLen(1), Step())
+    scenario = Scenario(Config("dflash", 2, 2, (), draft_len=2, sampling=True), operations)
+    with Launcher(isolation="none") as launcher:
+        trace = launcher.run(Run(scenario, Monitor(scenario)))
+    assert [trace.snapshots[2].requests["r14"].emitted, trace.snapshots[4].requests["r14"].emitted[:1]] == [
+        (0,),
+        (0,),
+    ]
+    assert trace.violations == []
 
 
 def test_two_devices_differ_where_a_first_violation_does() -> None:

@@ -92,6 +92,7 @@ def _both(digests: tuple[int, ...], **changes: object) -> list[Violation]:
         batch=("a", "b"),
         padded=2,
         buffers=(replace(CONTEXT, digests=digests, **changes), MAP),  # type: ignore[arg-type]  # fields of a buffer
+        requests={"a": replace(A, position=A.position + 1)},
     )
     return judged(writes_land_in_own_rows, now, before=HEALTHY, operations=operations)
 

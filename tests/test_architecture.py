@@ -39,7 +39,7 @@ ARROWS: dict[str, set[str]] = {
     "oracles": FOUNDATION | {"invariants", "launch"},
     "reproduce": REPRODUCING,
     "catalogue": REPRODUCING | {"reproduce"},
-    "explore": REPRODUCING | {"reproduce", "oracles", "catalogue"},
+    "explore": REPRODUCING | {"reproduce", "oracles", "catalogue", "scenario_file"},
     "report": FOUNDATION | {"orders", "verdicts"},
     "llm_config": REPRODUCING | {"reproduce", "lists"},  # lists: its reader of YAML with places
     "bisect": REPRODUCING | {"reproduce", "targets"},  # targets: where sources are found, no torch

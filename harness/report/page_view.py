@@ -111,13 +111,21 @@ def _groups(matrix: Matrix, folds: Sequence[Fold]) -> list[dict[str, Any]]:
 
 
 def _beside(results: Sequence[CaseResult]) -> list[tuple[str, str]]:
-    """Return (place, word) of the cases beside the matrices; workers whose cases ended alike share a line."""
-    workers: dict[tuple[str, str], list[str]] = {}
+    """Return (place, word) of the cases beside the matrices; those that ended alike share a line."""
+    alike: dict[tuple[str, str, str], tuple[list[str], list[str]]] = {}
     for matrix in matrices(results):
         for result in matrix.beside:
-            _, _, where = place(result).partition(", ")
-            workers.setdefault((where, result.word), []).append(matrix.worker)
-    return [(f"{' and '.join(names)}, {where}", word) for (where, word), names in workers.items()]
+            case, config = result.case, result.case.scenario.config
+            where = f"{case.regime} ({config.num_seq_slots or 'no'} seats, batches of {config.max_num_requests})"
+            key = (where, order_text(case.order), result.word)
+            workers, firsts = alike.setdefault(key, ([], []))
+            workers.append(matrix.worker)
+            firsts.append(case.first)
+    lines = []
+    for (where, order, word), (workers, firsts) in alike.items():
+        who, which = (glue.join(dict.fromkeys(names)) for names, glue in ((workers, " and "), (firsts, " or ")))
+        lines.append((f"{who}, {where}, captured {order}, {which} drafts first", word))
+    return lines
 
 
 def _word(word: str) -> dict[str, str]:

@@ -104,13 +104,13 @@ def _folds(matrix: Matrix) -> Iterable[Fold]:
 
 def _label(orders: Sequence[str], firsts: set[str], apart: bool, groups: int) -> str:
     if len(orders) == 1:
-        return orders[0]
+        return f"captured {orders[0]}"
     if groups == 1:
-        return f"all {len(orders)} orders"
+        return "captured in any order"
     if apart:
         *most, last = sorted(firsts, key=int)
-        return f"{', '.join(most)} or {last} first" if most else f"{last} first"
-    return f"{orders[0]} and {len(orders) - 1} more"
+        return f"{', '.join(most)} or {last} captured first" if most else f"{last} captured first"
+    return f"captured {orders[0]} and {len(orders) - 1} more"
 
 
 def legend(results: Sequence[CaseResult]) -> list[tuple[str, list[tuple[str, str]]]]:

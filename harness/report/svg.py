@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from harness.report.matrix import matrices
 from harness.report.slotmap import Cell, SlotMap
-from harness.report.summary import SIGNS, folded
+from harness.report.summary import SIGNS, Fold, folded
 from harness.report.terminal_map import cell_text, map_key, map_title
 from harness.report.text import safe
 from harness.verdicts import CaseResult
@@ -68,7 +68,7 @@ def matrix_svg(results: Sequence[CaseResult], title: str) -> str:
     drawing.text(_PAD, y, title, "b")
     y += _LINE * 1.5
     for workers, matrix, folds in folded(matrices(results)):
-        labels = [f"{fold.label} ({len(fold.orders)} orders)" for fold in folds]
+        labels = [_label(fold) for fold in folds]
         left = _PAD + _CHAR * max(map(len, [f"{workers}, bucket first", *labels])) + 14
         for first in dict.fromkeys(first for first, _ in matrix.columns):
             indices = [index for index, (column, _) in enumerate(matrix.columns) if column == first]
@@ -77,12 +77,16 @@ def matrix_svg(results: Sequence[CaseResult], title: str) -> str:
                 drawing.text(left + 90 * place + 45, y, matrix.columns[index][1], "b", middle=True)
             y += _LINE
             for fold in folds:
-                drawing.text(_PAD, y, f"{fold.label} ({len(fold.orders)} orders)")
+                drawing.text(_PAD, y, _label(fold))
                 for place, index in enumerate(indices):
                     _word(drawing, left + 90 * place, y, fold.cells[index])
                 y += _LINE
             y += _LINE / 2
     return drawing.done(title)
+
+
+def _label(fold: Fold) -> str:
+    return f"{fold.label} ({len(fold.orders)} orders)" if len(fold.orders) > 1 else fold.label
 
 
 def _word(drawing: _Drawing, x: float, y: float, word: str) -> None:

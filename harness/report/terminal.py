@@ -86,7 +86,7 @@ def _in_short(results: Sequence[CaseResult], paint: Paint) -> list[str]:
 
 def _fold(matrix: Matrix, fold: Fold, paint: Paint) -> list[str]:
     """Return what each word of a fold stands in, one line a word and first drafter."""
-    lines = [f"  captured {fold.label} ({len(fold.orders)} of {len(matrix.rows)} orders)"]
+    lines = [f"  {fold.label} ({len(fold.orders)} of {len(matrix.rows)} orders)"]
     for word in dict.fromkeys(fold.cells):
         for first in dict.fromkeys(first for first, _ in matrix.columns):
             regimes = [
@@ -122,11 +122,15 @@ def _group(signature: str, group: Sequence[CaseResult]) -> str:
     head = f"{safe(signature)}: {len(group)} cases"
     if first.confirmed is not None:
         head += f", {confirmed[first.confirmed]}"
-    lines = [head, *_example("first", first)]
+    lines = [*_unbroken(head, "  "), *_example("first", first)]
     for result in reversed(examples(group)):
         if result.left_alone is not None:
             lines += _left_alone(result.word, result)
     return "\n".join(lines)
+
+
+def _unbroken(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _example(title: str, result: CaseResult) -> list[str]:

@@ -28,10 +28,10 @@ _MEANINGS = {
 
 
 def cell_text(cell: Cell) -> str:
-    """Return a cell's signs: owner or state, D for the dummy, then * p ! for what happened to it."""
+    """Return a cell's signs: owner or state, D for the dummy (xD: on a seat), then * p ! for what happened."""
     base = cell.owner if cell.state == "owned" else _STATES[cell.state]
     if cell.dummy:
-        base = "D" if cell.state in ("reserve", "missing", "free") else f"{base}D"
+        base = "D" if cell.state in ("reserve", "free") else f"{base}D"
     marks = ("*" if cell.written else "") + ("p" if cell.padded else "") + ("!" if cell.broken else "")
     return f"{base}{marks}"
 

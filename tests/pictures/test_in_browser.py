@@ -93,13 +93,13 @@ def test_a_page_loads_without_a_complaint_asks_for_nothing_and_fits(
     assert (background == "rgb(255, 255, 255)") is (scheme == "light")
 
 
-def test_the_first_screen_has_the_silent_cell_the_reason_and_the_map(
+def test_the_first_screen_has_the_silent_cell_the_reason_every_word_the_map_and_the_command(
     browser: Page, pages: Path, broken: Section
 ) -> None:
     (pages / "one.html").write_text(render_page([broken]))
     browser.open(pages / "one.html", 1280, 800)
     bottoms = browser.run(
-        "['td.w-silent', 'td.w-FAIL', '.callout', '.slots .told'].map("
+        "['td.w-silent', 'td.w-FAIL', '.callout', '.small', '.slots .told', '.command'].map("
         "s => document.querySelector(s).getBoundingClientRect().bottom)"
     )
     assert max(bottoms) <= 800

@@ -131,6 +131,17 @@ def test_what_a_pointer_can_reach_a_keyboard_can() -> None:
     assert reads_of(read).leads[0] == "#main"  # the first stop skips what stands before the results
 
 
+def test_cases_beside_the_matrix_that_end_alike_are_one_line_with_what_they_open() -> None:
+    narrow = [
+        result(worker, "narrow", first, (1,)) for worker in ("dflash", "dspark") for first in ("eager", "bucket")
+    ]
+    read = Reading(render_page([section(results=[*matrix_results(), *narrow])]))
+    lines = [e.text for e in read.all("li") if "narrow" in e.text]
+    assert lines == [
+        "✓ ok dflash and dspark, narrow (5 seats, batches of 4), captured 1, eager or bucket drafts first"
+    ]
+
+
 def test_filters_are_there_where_there_is_a_choice() -> None:
     one = Reading(render_page([section()]))
     assert [e.attributes.get("id") for e in one.all("select")] == ["f-word"]

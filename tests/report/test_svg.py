@@ -24,7 +24,7 @@ def test_the_matrix_says_each_cell_with_its_sign() -> None:
 
 def test_the_slot_map_says_words_cells_findings_and_a_key_but_no_line_of_code() -> None:
     said = texts(slot_map_svg(small_map()))
-    for text in ("r1 comes, prompt of 4", "r0*", "Dp!", "! error: NoFreeSlotError: none", "!   broken here"):
+    for text in ("r1 comes, prompt of 4", "r0*", "xDp!", "! error: NoFreeSlotError: none", "!   broken here"):
         assert text in said
 
 

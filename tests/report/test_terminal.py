@@ -28,7 +28,7 @@ def test_orders_and_workers_that_end_alike_are_said_once() -> None:
         for order in ((r.case.order[0], *rest) for rest in ((9, 8), (8, 9), (7, 8)))
     ]
     text = render_results(results)
-    assert "dflash and dspark:\n  captured 4 first (3 of 6 orders)" in text
+    assert "dflash and dspark:\n  4 captured first (3 of 6 orders)" in text
     assert "    ✗ FAIL   bucket drafts first: production" in text
     assert "    ◌ silent bucket drafts first: production" in text
 
@@ -38,7 +38,7 @@ def test_orders_that_no_first_bucket_tells_apart_are_named() -> None:
         ((4, 2, 1), "ok"), ((4, 1, 2), "FAIL"), ((2, 4, 1), "FAIL"),
     )]  # fmt: skip
     ((_, _, folds),) = folded(matrices(results))
-    assert [fold.label for fold in folds] == ["4>2>1", "4>1>2 and 1 more"]
+    assert [fold.label for fold in folds] == ["captured 4>2>1", "captured 4>1>2 and 1 more"]
 
 
 def test_a_verdict_counts_each_way_of_ending() -> None:
@@ -51,7 +51,7 @@ def test_a_verdict_counts_each_way_of_ending() -> None:
 def test_the_map_of_the_first_finding_stands_before_the_reason() -> None:
     text = render_results(matrix_results(), "It is small.", drawn=small_map())
     assert text.index("Rows of pool slots") < text.index("Why: It is small.")
-    assert f"  0 capture the graph for 4{'.':>17} Dp!" in text
+    assert f"  0 capture the graph for 4{'.':>18} xDp!" in text
     assert "    ! I-CAP: pool slots offers 1 rows for 2 seats" in text
     assert "    ! error: NoFreeSlotError: none" in text
 
@@ -63,6 +63,14 @@ def test_a_finding_is_told_by_a_silent_case_of_production_and_a_loud_one() -> No
     ]
     assert examples(group) == [group[2], group[1]]
     assert examples(group[:2]) == group[:2]
+
+
+def test_a_finding_with_a_long_name_is_told_in_eighty_columns() -> None:
+    found = result("dflash", "exact", "bucket", (4, 2), "FAIL")
+    long = replace(found.violations[0], rule="padding-aliases", buffer="worker." + "context_" * 4 + "rows")
+    lines = render_results([replace(found, violations=[long])]).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "fresh process" in " ".join(line for line in lines if line.startswith("  "))
 
 
 def test_what_holds_has_no_map() -> None:
@@ -92,9 +100,9 @@ def test_cells_are_painted_and_signs_are_there_without_paint() -> None:
         return f"<{colour}>{text}</>"
 
     painted = render_slot_map(small_map(), paint)
-    assert "<red>Dp!</>" in painted
+    assert "<red>xDp!</>" in painted
     assert "<cyan>r0*</>" in painted
-    assert "Dp!" in render_slot_map(small_map())
+    assert "xDp!" in render_slot_map(small_map())
 
 
 def test_the_markdown_is_made_of_the_same_matrices() -> None:

@@ -20,7 +20,7 @@ __all__ = ["check_faults", "check_sourced", "find_source", "launch_options", "la
 F = TypeVar("F", bound=Callable[..., object])
 
 _OWN_CODE = ("embedded",)  # targets that are part of the harness
-_FETCHED = ("sglang",)  # targets whose released versions can be fetched
+_FETCHED = ("sglang", "vllm")  # targets whose released versions can be fetched
 
 
 def launch_options(command: F) -> F:

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +47,8 @@ def fetch(release: Release, say: Say, depth: Depth = Depth.QUICK) -> Path:
             return folder
         parts = [_look(requirement) for requirement in _requirements(release)]
         _say_size(release, parts, say)
-        wheels = {part.requirement: _bring(part, say) for part in parts}
+        kept = {str(release): release.engine.kept}
+        wheels = {part.requirement: _bring(part, kept.get(part.requirement, ()), say) for part in parts}
         _finish(release, folder, wheels)
     say(f"{release}: fetched into {folder}")
     return folder
@@ -76,7 +77,7 @@ def _say_size(release: Release, parts: Iterable[_Part], say: Say) -> None:
     say(f"{release}: {len(missing)} packages to download, {told}, into {engines_folder()}")
 
 
-def _bring(part: _Part, say: Say) -> Unpacked:
+def _bring(part: _Part, kept: Sequence[str], say: Say) -> Unpacked:
     if part.here is not None:
         return part.here, file_hash(manifest_of(part.here))
     wheel = _waiting(part)
@@ -93,7 +94,7 @@ def _bring(part: _Part, say: Say) -> Unpacked:
         raise LaunchError(
             f"{wheel.name}: its hash is not the one that the index promised; it is gone, fetch it again"
         )
-    unpacked = unpack(wheel)
+    unpacked = unpack(wheel, kept)
     wheel.unlink()
     return unpacked
 

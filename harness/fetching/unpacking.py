@@ -7,6 +7,8 @@ import os
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 
 from harness.errors import LaunchError
@@ -28,15 +30,18 @@ def unpacked_folder(filename: str, sha256: str) -> Path:
     return engines_folder() / "wheels" / f"{name}-{version}-{sha256[:12]}"
 
 
-def unpack(wheel: Path) -> Unpacked:
-    """Unpack a wheel, or return what an earlier call unpacked. Raises `LaunchError` in one line."""
+def unpack(wheel: Path, kept: Sequence[str] = ()) -> Unpacked:
+    """Unpack a wheel, or return what an earlier call unpacked. Raises `LaunchError` in one line.
+
+    `kept` are patterns of the files that are wanted of it, none for all.
+    """
     folder = unpacked_folder(wheel.name, file_hash(wheel))
     if folder.is_dir() and manifest_of(folder).is_file():
         return folder, file_hash(manifest_of(folder))
     folder.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".unpacking-"))
     try:
-        _extract(wheel, work / "files")
+        _extract(wheel, work / "files", kept)
         recorded = write_manifest(work / "files", work / "manifest.json")
         (work / "manifest.json").replace(manifest_of(folder))
         if folder.exists():  # of an unpacking that was cut short between two moves
@@ -61,11 +66,11 @@ def disk_error(error: OSError, place: Path) -> LaunchError:
     return LaunchError(f"{error.filename or place}: {error.strerror or error}")
 
 
-def _extract(wheel: Path, folder: Path) -> None:
+def _extract(wheel: Path, folder: Path, kept: Sequence[str]) -> None:
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
             name = _place(member.filename)
-            if member.is_dir() or name is None:
+            if member.is_dir() or name is None or (kept and not any(fnmatch(name, each) for each in kept)):
                 continue
             path = folder / name
             if not path.resolve().is_relative_to(folder.resolve()):

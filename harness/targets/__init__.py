@@ -13,6 +13,7 @@ TARGETS: dict[str, str] = {
     "embedded": "harness.targets.embedded:EmbeddedTarget",
     "tensorrt_llm": "harness.targets.tensorrt_llm:TensorRTLLMTarget",
     "sglang": "harness.targets.sglang:SGLangTarget",
+    "vllm": "harness.targets.vllm:VLLMTarget",
 }
 
 

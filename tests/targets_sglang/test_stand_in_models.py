@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from harness.targets.common.toy import HIDDEN, JUNK_KEY, VOCAB, next_token, one_hot
-from harness.targets.sglang.models import HEADS, WIDTH, DFlashDrafter, DSparkDrafter, TargetModel, states_of
+from harness.targets.common.toy import HIDDEN, JUNK_KEY, VOCAB, next_token, one_hot, states_of
+from harness.targets.sglang.models import HEADS, WIDTH, DFlashDrafter, DSparkDrafter, TargetModel
 
 COLUMNS, KEY = 16, 3
 

@@ -1,27 +1,26 @@
-"""SGLang's Triton kernels on a CPU: in Triton's own interpreter, each launch an operation that a tape can replay.
+"""An engine's Triton kernels on a CPU: in Triton's interpreter, each launch an operation that a tape can replay.
 
 Compiled kernels store out of bounds in silence. The interpreter would too, so every address that a launch loads
-or stores is looked up among the tensors that it was given; one that lies in none of them raises.
+or stores is looked up among the tensors that it was given, by themselves or as a table of addresses; one that lies
+in none of them raises.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
-__all__ = ["OutOfBoundsError", "interpret_kernels"]
+__all__ = ["OutOfBoundsError", "interpret_kernels", "point_at"]
 
-# Where the engine asks for the platform before it launches a kernel.
-_ASKS_FOR_CUDA = ("sglang.kernels.ops.speculative.cache_locs",)
-_ASKS_FOR_INPUTS = "inputs_on_cuda"
-_KERNELS = ("sglang.kernels.ops.speculative", "triton.language.standard")
+_LANGUAGE = "triton.language.standard"
 
 _launches: list[Callable[[], None]] = []
 _bounds: list[list[tuple[int, int]]] = []
+_pointed: Callable[[], Iterable[torch.Tensor]] = tuple
 _library: torch.library.Library | None = None
 
 
@@ -29,14 +28,18 @@ class OutOfBoundsError(RuntimeError):
     """A kernel loaded or stored where none of its arguments has memory."""
 
 
-def interpret_kernels() -> None:
-    """Let the loaded engine launch its kernels on CPU tensors. Once a process, after its modules are imported."""
+def point_at(tensors: Callable[[], Iterable[torch.Tensor]]) -> None:
+    """Say which tensors kernels of the present session reach through tables of addresses (uint64 tensors)."""
+    global _pointed
+    _pointed = tensors
+
+
+def interpret_kernels(modules: tuple[str, ...]) -> None:
+    """Let the loaded engine launch its kernels on CPU tensors. Once a process, after its modules are imported.
+
+    `modules` are prefixes of those that define kernels.
+    """
     global _library
-    for name, module in list(sys.modules.items()):
-        if name in _ASKS_FOR_CUDA:
-            module._is_cuda = True  # type: ignore[attr-defined]  # what it was told by the platform
-        if name.startswith("sglang.") and _ASKS_FOR_INPUTS in vars(module):
-            setattr(module, _ASKS_FOR_INPUTS, lambda *_, **__: True)
     if _library is not None:
         return
     from triton.runtime import interpreter
@@ -50,12 +53,11 @@ def interpret_kernels() -> None:
         tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
 
         def bounded() -> None:
-            _bounds.append([_extent(tensor) for tensor in tensors])
+            _bounds.append([_extent(tensor) for tensor in (*tensors, *_by_address(tensors))])
             try:
                 run(self, *args, **kwargs)
             except interpreter.InterpreterError as error:
-                # The interpreter hides what was raised in it.
-                raise error.__cause__ or error from None
+                raise _raised(error, interpreter.InterpreterError, self.fn.__name__) from None
             finally:
                 _bounds.pop()
 
@@ -68,7 +70,22 @@ def interpret_kernels() -> None:
     interpreter.GridExecutor.__call__ = launch
     _bound(interpreter.InterpreterBuilder)
     _patch_once(interpreter)
-    _rewrite_kernels(interpreter)
+    _rewrite_kernels(interpreter, (*modules, _LANGUAGE))
+
+
+def _raised(error: BaseException, wrapper: type[Exception], kernel: str) -> BaseException:
+    """Return what was raised in a kernel, which the interpreter wraps once a function that the kernel called."""
+    while isinstance(error, wrapper) and error.__cause__ is not None:
+        error = error.__cause__
+    return OutOfBoundsError(f"{kernel}: {error}") if isinstance(error, OutOfBoundsError) else error
+
+
+def _by_address(tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+    """Return what the tables of addresses among a launch's arguments point at."""
+    addresses = {
+        int(value) for table in tensors if table.dtype == torch.uint64 for value in table.view(torch.int64)
+    }
+    return [tensor for tensor in _pointed() if tensor.data_ptr() in addresses] if addresses else []
 
 
 def _patch_once(interpreter: Any) -> None:
@@ -98,10 +115,10 @@ def _patch_once(interpreter: Any) -> None:
     interpreter._patch_lang = patch_what_is_not
 
 
-def _rewrite_kernels(interpreter: Any) -> None:
+def _rewrite_kernels(interpreter: Any, prefixes: tuple[str, ...]) -> None:
     """Let the interpreter translate the engine's kernels here, before any fork would do so for itself."""
     for name, module in list(sys.modules.items()):
-        if name.startswith(_KERNELS):
+        if name.startswith(prefixes):
             for value in list(vars(module).values()):
                 if isinstance(value, interpreter.InterpretedFunction):
                     value.rewrite()
@@ -141,4 +158,4 @@ def _check(ptrs: Any, mask: Any, did: str) -> None:
     for start, end in _bounds[-1]:
         inside |= (addresses >= start) & (addresses < end)
     if not inside.all():
-        raise OutOfBoundsError(f"a kernel {did} out of bounds: {int((~inside).sum())} addresses in no argument")
+        raise OutOfBoundsError(f"{did} out of bounds: {int((~inside).sum())} addresses in no argument")

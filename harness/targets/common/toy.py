@@ -16,7 +16,7 @@ import torch
 
 __all__ = [
     "HIDDEN", "JUNK_KEY", "MASK_TOKEN", "VOCAB", "chain", "find_key", "hidden_states", "key_of", "next_token",
-    "one_hot",
+    "next_tokens", "one_hot", "prompt_of", "states_of",
 ]  # fmt: skip
 
 Tensor = torch.Tensor
@@ -42,6 +42,20 @@ def next_token(token: int, key: int, position: int) -> int:
     return 1 + (token - 1 + key + deviation) % _TOKENS
 
 
+def next_tokens(tokens: Tensor, keys: Tensor, positions: Tensor) -> Tensor:
+    """Return what the target says after each token, 0 where no key is known; shapes alike or broadcast."""
+    deviation = ((positions * 3 + keys) % 5 == 0).long()
+    return torch.where(keys > 0, 1 + (tokens - 1 + keys + deviation) % _TOKENS, 0)
+
+
+def prompt_of(key: int, length: int) -> list[int]:
+    """Return the prompt of the request with this key: the rule itself, from a token of its own."""
+    tokens = [key]
+    while len(tokens) < length:
+        tokens.append(next_token(tokens[-1], key, len(tokens) - 1))
+    return tokens
+
+
 def chain(anchor: Tensor, key: Tensor, steps: Tensor) -> Tensor:
     """Return the tokens [rows, steps] that a drafter proposes: the rule without its deviations."""
     return 1 + (anchor.unsqueeze(1) - 1 + key.unsqueeze(1) * steps) % _TOKENS
@@ -50,6 +64,15 @@ def chain(anchor: Tensor, key: Tensor, steps: Tensor) -> Tensor:
 def one_hot(values: Tensor, width: int = VOCAB) -> Tensor:
     """Return float32 rows that are 1 at `values`, any shape."""
     return (values.unsqueeze(-1) == torch.arange(width, device=values.device)).to(torch.float32)
+
+
+def states_of(keys: Tensor, positions: Tensor) -> Tensor:
+    """Return captured states [tokens, HIDDEN] of tokens with these keys at these positions."""
+    states = one_hot(keys, HIDDEN)
+    states[:, _VALID] = 1.0
+    states[:, _HIGH] = (positions // 64).to(states.dtype)
+    states[:, _LOW] = (positions % 64).to(states.dtype)
+    return states
 
 
 def hidden_states(keys: Sequence[int], positions: Sequence[int]) -> Tensor:

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-__all__ = ["computing"]
+from harness.targets.common.kernels import interpret_kernels
+
+__all__ = ["computing", "kernels_on_cpu"]
+
+_KERNELS = ("sglang.kernels.ops.speculative",)
+# Where the engine asks for the platform before it launches a kernel.
+_ASKS_FOR_CUDA = ("sglang.kernels.ops.speculative.cache_locs",)
+_ASKS_FOR_INPUTS = "inputs_on_cuda"
+
+
+def kernels_on_cpu() -> None:
+    """Let the loaded engine launch its kernels on CPU tensors: it is told that they are where kernels run."""
+    for name, module in list(sys.modules.items()):
+        if name in _ASKS_FOR_CUDA:
+            module._is_cuda = True  # type: ignore[attr-defined]  # what it was told by the platform
+        if name.startswith("sglang.") and _ASKS_FOR_INPUTS in vars(module):
+            setattr(module, _ASKS_FOR_INPUTS, lambda *_, **__: True)
+    interpret_kernels(_KERNELS)
 
 
 def _nothing(*_: Any, **__: Any) -> None: ...

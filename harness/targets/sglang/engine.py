@@ -12,17 +12,19 @@ from typing import Any
 import torch
 
 from harness.scenario import Config
-from harness.targets.base import UnsupportedError
+from harness.targets.base import Inspection, UnsupportedError
 from harness.targets.sglang.assembly import Parts
 from harness.targets.sglang.contexts import Contexts
+from harness.targets.sglang.inspection import inspect_engine
 from harness.targets.sglang.requests import Request
+from harness.trace import Event
 
-__all__ = ["Engine"]
+__all__ = ["SGLangEngine"]
 
 _WARM_UP = "warm-up"
 
 
-class Engine:
+class SGLangEngine:
     """One worker at work. `batch`, `padded` and `graph` tell of the last forward.
 
     reserved, consumed  locations that a step found set aside for it behind the contexts, and those it wrote.
@@ -140,11 +142,29 @@ class Engine:
         self.stepped = {request.name: request for request in requests}
         self._show(requests, self.parts.draft.padded, self.parts.draft.graph)
 
-    def idle(self) -> None:
+    def idle(self, *, dp_dummy: bool) -> None:
         """A step of nothing, which the worker answers without a forward."""
+        if dp_dummy:
+            raise UnsupportedError("a data-parallel dummy needs attention data parallelism, and so more ranks")
         batch = self._batch([], self.parts.tree.forward.ForwardMode.IDLE)
         batch.seq_lens = torch.empty(0, dtype=torch.int64, device=self.device)
         self.parts.worker.forward_batch_generation(batch)
+
+    def draft_len(self, k: int) -> None:
+        """Only the configured draft length."""
+        if k != self.config.draft_len:
+            raise UnsupportedError(
+                "SGLang's block is as long as it was configured: no other draft length at run time"
+            )
+
+    def inspect(self, events: tuple[Event, ...]) -> Inspection:
+        """Show pools, relay, graph inputs and the last forward."""
+        return inspect_engine(self, events)
+
+    def close(self) -> None:
+        """Let go of everything the session holds, and put back what it changed in the process."""
+        self.parts.undo.close()
+        self.live.clear()
 
     def finish(self, name: str) -> None:
         """Let a request go: its row and locations are free at once, but for those that the cache keeps."""

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from harness.targets.base import GraphTensor, Inspection, PersistentTensor
-from harness.targets.sglang.engine import Engine
-from harness.trace import Event, EventKind, Pool
+from harness.targets.common.session import POOL
+from harness.trace import Event, Pool
 
-__all__ = ["POOL", "inspect_engine", "row_events"]
+if TYPE_CHECKING:
+    from harness.targets.sglang.engine import SGLangEngine
 
-POOL = "requests"
+__all__ = ["inspect_engine"]
+
 # Row 0 belongs to nobody: padding, and whatever else names no request, reads and writes there.
 _RESERVED = 0
 # Inputs of a forward, and whose rows they name. What else a graph is given keeps its tail, which nobody reads.
 _SENTINELS = {"req_pool_indices": POOL, "out_cache_loc": "", "positions": "", "seq_lens": ""}
 
 
-def inspect_engine(engine: Engine, events: tuple[Event, ...]) -> Inspection:
+def inspect_engine(engine: SGLangEngine, events: tuple[Event, ...]) -> Inspection:
     """Show the state after the last operation."""
     parts = engine.parts
     requests = parts.pools.requests
@@ -84,18 +86,7 @@ def _tensors(owner: Any) -> Iterator[tuple[str, torch.Tensor]]:
             yield from ((f"{name}[{i}]", item) for i, item in enumerate(value) if isinstance(item, torch.Tensor))
 
 
-def row_events(before: dict[str, int], after: dict[str, int]) -> tuple[Event, ...]:
-    """Return who got and who lost a row."""
-    released = [
-        Event(EventKind.RELEASE, POOL, name, row) for name, row in before.items() if after.get(name) != row
-    ]
-    acquired = [
-        Event(EventKind.ACQUIRE, POOL, name, row) for name, row in after.items() if before.get(name) != row
-    ]
-    return tuple(released + acquired)
-
-
-def _facts(engine: Engine) -> dict[str, int]:
+def _facts(engine: SGLangEngine) -> dict[str, int]:
     graphs = engine.graphs_of(engine.parts.draft)
     sampler = engine.parts.worker._draft_sampler
     return {

@@ -14,30 +14,23 @@ from typing import Any
 
 import torch
 
-from harness.targets.common.toy import HIDDEN, JUNK_KEY, VOCAB, chain, find_key, one_hot
+from harness.targets.common.toy import (
+    HIDDEN,
+    JUNK_KEY,
+    VOCAB,
+    chain,
+    find_key,
+    next_tokens,
+    one_hot,
+    states_of,
+)
 
-__all__ = ["HEADS", "LAYERS", "WIDTH", "DFlashDrafter", "DSparkDrafter", "TargetModel", "next_tokens", "states_of"]
+__all__ = ["HEADS", "LAYERS", "WIDTH", "DFlashDrafter", "DSparkDrafter", "TargetModel"]
 
 Tensor = torch.Tensor
 LAYERS = 2
 HEADS = 2
 WIDTH = HIDDEN // HEADS
-_TOKENS = 30
-
-
-def next_tokens(tokens: Tensor, keys: Tensor, positions: Tensor) -> Tensor:
-    """Return what the target says after each token, 0 where no key is known; shapes alike or broadcast."""
-    deviation = ((positions * 3 + keys) % 5 == 0).long()
-    return torch.where(keys > 0, 1 + (tokens - 1 + keys + deviation) % _TOKENS, 0)
-
-
-def states_of(keys: Tensor, positions: Tensor) -> Tensor:
-    """Return captured states [tokens, HIDDEN] of tokens with these keys at these positions."""
-    states = one_hot(keys, HIDDEN)
-    states[:, VOCAB] = 1.0
-    states[:, VOCAB + 1] = (positions // 64).to(states.dtype)
-    states[:, VOCAB + 2] = (positions % 64).to(states.dtype)
-    return states
 
 
 class _Memory:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from harness.targets.common.toy import key_of, next_token
+from harness.targets.common.toy import key_of, prompt_of
 from harness.trace import RequestState
 
 __all__ = ["Request"]
@@ -41,9 +41,7 @@ class Request:
     def start(cls, name: str, length: int, seed: int, make: Callable[..., Any]) -> Request:
         """Return a request with its own prompt of `length` tokens; `make` is the engine's constructor."""
         key = key_of(name, seed)
-        tokens = [key]
-        while len(tokens) < length:
-            tokens.append(next_token(tokens[-1], key, len(tokens) - 1))
+        tokens = prompt_of(key, length)
         greedy = SimpleNamespace(top_k=1, custom_params=None, max_new_tokens=1 << 20)
         return cls(name, key, tokens, make(name, "", array("q", tokens), greedy))
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
-from harness.errors import LaunchError
 from harness.protocol import Description
 from harness.scenario import Config
 from harness.targets.base import OpenOptions, refuse_options
-from harness.targets.common.kernels import interpret_kernels
+from harness.targets.common.released import Tree, by_package, site_of, version_of
+from harness.targets.common.session import OPERATIONS, ReleasedSession
 from harness.targets.sglang.assembly import build
-from harness.targets.sglang.device import computing
-from harness.targets.sglang.engine import Engine
+from harness.targets.sglang.device import computing, kernels_on_cpu
+from harness.targets.sglang.engine import SGLangEngine
 from harness.targets.sglang.faults import FAULTS, apply_faults
-from harness.targets.sglang.loader import Tree, load_tree
-from harness.targets.sglang.session import OPERATIONS, SGLangSession
+from harness.targets.sglang.loader import load_tree
 
 __all__ = ["SGLangTarget"]
 
@@ -59,44 +56,29 @@ class SGLangTarget:
         given = [f"{module.rpartition('.')[2]}.{name}" for module, name in tree.ledger.given]
         return replace(
             self.describe(),
-            version=_version(tree.folder),
-            own=(*_OWN, *_by_package(tree.own)),
-            stand_ins=(*_STAND_INS, *(f"value of {name}" for name in sorted(given)), *_by_package(named)),
+            version=version_of(tree.folder, "sglang"),
+            own=(*_OWN, *by_package(tree.own)),
+            stand_ins=(*_STAND_INS, *(f"value of {name}" for name in sorted(given)), *by_package(named)),
         )
 
     def preload(self, source: str) -> None:
         """Import the release in the process that forks for each case."""
         _tree(source)
 
-    def open(self, config: Config, options: OpenOptions) -> SGLangSession:
+    def open(self, config: Config, options: OpenOptions) -> ReleasedSession:
         """Open a worker. Raises `LaunchError` where the release has none that can be driven."""
         refuse_options(config, self.describe())
         tree = _tree(options.source)
         with computing(options.device):
             parts = build(tree, config, options.device, options.capture)
         apply_faults(parts, options.faults)
-        return SGLangSession(Engine(parts, config, options.device))
+        return ReleasedSession(
+            "SGLang", SGLangEngine(parts, config, options.device), partial(computing, options.device)
+        )
 
 
 def _tree(source: str) -> Tree:
-    if not source:
-        raise LaunchError("target sglang needs --source: a fetched version, or a folder with sglang/ in it")
-    folder = Path(source)
-    site = folder / "site" if (folder / "site" / "sglang").is_dir() else folder
-    if not (site / "sglang").is_dir():
-        raise LaunchError(f"{source}: no folder sglang/ there")
-    tree = load_tree(site)
+    tree = load_tree(site_of(source, "sglang"))
     if os.environ.get("TRITON_INTERPRET") == "1":
-        interpret_kernels()
+        kernels_on_cpu()
     return tree
-
-
-def _by_package(modules: Iterable[str]) -> list[str]:
-    """Return packages with how many of their modules are meant: there are hundreds."""
-    counts = Counter(".".join(module.split(".")[:3]) for module in set(modules))
-    return [f"{package} ({count})" for package, count in sorted(counts.items())]
-
-
-def _version(folder: Path) -> str:
-    found = sorted(folder.glob("sglang-*.dist-info"))
-    return found[0].name.removeprefix("sglang-").removesuffix(".dist-info") if found else "no version known"

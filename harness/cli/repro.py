@@ -18,7 +18,7 @@ from harness.errors import UsageError
 from harness.files import write_atomically
 from harness.report import render_markdown, render_results
 from harness.report.compare import Side, compare_cells, render_comparison, render_comparison_markdown
-from harness.report.heading import heading_facts, render_heading
+from harness.report.heading import heading_facts, render_heading, render_title
 from harness.report.page import render_page
 from harness.report.text import safe
 from harness.verdicts import exit_code
@@ -78,7 +78,7 @@ def repro(
         found = find_source(target, name, repo, option)
         launched = Launched(target, name, found, device, isolation, faults)
         ran.append(run_side(plan, launched, drawn=not against, healthy=html is not None))
-    click.echo(f"{plan.entry.bug}: {plan.entry.title}")
+    click.echo(render_title(plan.entry.bug, plan.entry.title))
     for note in plan.notes:
         click.echo(safe(note))
     if against:

@@ -9,9 +9,14 @@ from harness.protocol import Description
 from harness.report.text import safe
 from harness.verdicts import CaseResult
 
-__all__ = ["devices", "heading_facts", "render_heading"]
+__all__ = ["devices", "heading_facts", "render_heading", "render_title"]
 
 _WIDTH = 80
+
+
+def render_title(bug: str, title: str) -> str:
+    """Return the first line of a report, as two where eighty columns are not enough."""
+    return textwrap.fill(safe(f"{bug}: {title}"), _WIDTH, subsequent_indent="  ")
 
 
 def devices(results: Sequence[CaseResult]) -> str:

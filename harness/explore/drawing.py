@@ -39,7 +39,7 @@ __all__ = ["ROUND", "Space", "draw_round", "scenarios"]
 
 T = TypeVar("T")
 
-ROUND = 200  # scenarios that are drawn at once
+ROUND = 50  # scenarios that are drawn at once, some of them alike
 _STRIDE = 1_000_003  # between the seeds of two searches: no round of one is a round of the other
 
 # How often an operation is chosen among those that are legal. Captures mostly come first, in any order.
@@ -86,7 +86,8 @@ def draw_round(space: Space, seed_: int, number: int, count: int = ROUND) -> lis
             collect()
         finally:
             set_hypothesis_home_dir(None)
-    return list(dict.fromkeys(scenario for scenario in drawn if scenario.operations))
+    # The first is what Hypothesis thinks simplest, the same one for every seed.
+    return list(dict.fromkeys(scenario for scenario in drawn[1:] if scenario.operations))
 
 
 @st.composite

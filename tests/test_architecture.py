@@ -41,6 +41,9 @@ ARROWS: dict[str, set[str]] = {
     "catalogue": REPRODUCING | {"reproduce"},
     "explore": REPRODUCING | {"reproduce", "oracles", "catalogue", "scenario_file"},
     "report": FOUNDATION | {"orders", "verdicts"},
+    "pictures": REPRODUCING | {"report"},
+    "bundles": REPRODUCING | {"report", "pictures", "scenario_file", "devices", "revision"},
+    "revision": set(),
     "llm_config": REPRODUCING | {"reproduce", "lists"},  # lists: its reader of YAML with places
     "bisect": REPRODUCING | {"reproduce", "targets"},  # targets: where sources are found, no torch
     "lists": {"errors", "files"},

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import click
 
+from harness.bundles import Launched, check_folder
 from harness.catalogue import find_bug, load_catalogue
+from harness.cli._bundles import bundle_option, say_bundles
 from harness.cli._cases import CaseOptions, Plan, case_options, plan_cases
 from harness.cli._launch import find_source, launch_options
 from harness.cli._sections import section_of
-from harness.cli._sides import Launched, Ran, run_side
+from harness.cli._sides import Ran, run_side
 from harness.codec import dumps
 from harness.errors import UsageError
 from harness.files import write_atomically
@@ -36,6 +38,7 @@ _NAME = 18  # columns for a bug's name in the list: most need no more
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all results as JSON.")
 @click.option("--markdown", type=click.Path(path_type=Path), help="Write the tables as Markdown.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page with matrix, slot map and story.")
+@bundle_option
 @click.option("--bisect", is_flag=True, help="Exit codes for `git bisect run`: 3 and 4 become 125, 2 becomes 128.")
 @click.option("--verbose", is_flag=True, help="Show tracebacks and what hosts printed, too.")
 def repro(
@@ -55,6 +58,7 @@ def repro(
     json_file: Path | None,
     markdown: Path | None,
     html: Path | None,
+    bundle: Path | None,
     bisect: bool,
     verbose: bool,
 ) -> None:
@@ -68,16 +72,20 @@ def repro(
     # Both are looked up before the first is run; a typo in the second one costs nothing then.
     if against and html:
         raise UsageError("--html: a page shows one source; write one of each, without --against")
+    if against and bundle:
+        raise UsageError("--bundle: a bundle is of one source; write those of each, without --against")
     names = [("--source", source)] + ([("--against", against)] if against else [])
     if target == "tensorrt_llm" and not source:
         raise UsageError(f"--target {target}: say with --source where its code is")
     for option, name in names:
         find_source(target, name, repo, option)
+    if bundle:
+        check_folder(bundle)
     ran = []
     for option, name in names:
         found = find_source(target, name, repo, option)
-        launched = Launched(target, name, found, device, isolation, faults)
-        ran.append(run_side(plan, launched, drawn=not against, healthy=html is not None))
+        launched = Launched(target, name, repo, device, isolation, faults)
+        ran.append(run_side(plan, launched, found, drawn=not against, healthy=html is not None, bundle=bundle))
     click.echo(render_title(plan.entry.bug, plan.entry.title))
     for note in plan.notes:
         click.echo(safe(note))
@@ -85,6 +93,7 @@ def repro(
         _show_both(plan, ran, json_file, markdown)
     else:
         _show_one(plan, ran[0], json_file, markdown, html)
+        say_bundles(ran[0].bundles)
     raise click.exceptions.Exit(exit_code(ran[-1].outcomes))
 
 
@@ -152,7 +161,7 @@ def _show_both(plan: Plan, ran: list[Ran], json_file: Path | None, markdown: Pat
 def _facts(ran: Ran) -> dict[str, str]:
     launched = ran.launched
     seeded = f", with the seeded fault {', '.join(launched.faults)}" if launched.faults else ""
-    described = heading_facts(ran.description, launched.found, ran.results) if ran.description else {}
+    described = heading_facts(ran.description, ran.found, ran.results) if ran.description else {}
     return {"target": f"{launched.target}{seeded}", **described}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from harness.catalogue import find_bug, load_reproducer
-from harness.errors import LaunchError
+from harness.errors import HarnessError, LaunchError
 from harness.launch import Launcher
 from harness.pytest_plugin.leaving import leave
 from harness.pytest_plugin.matrices import RESULTS
@@ -15,6 +15,7 @@ from harness.report import render_results
 from harness.reproduce import Parameters, reproduce
 from harness.scenario import Scenario
 from harness.trace import Outcome, Trace
+from harness.verdicts import CaseResult
 
 __all__ = ["check_bug", "launcher"]
 
@@ -69,6 +70,24 @@ def check_bug(
                     pass
         request.node.stash[RESULTS] = results  # only now: a subtest's report would carry them too
         if not all(result.holds or result.outcome is Outcome.UNSUPPORTED for result in results):
-            pytest.fail(f"{entry.bug}: {entry.title}\n\n{render_results(results, entry.mechanism)}", pytrace=False)
+            told = [f"{entry.bug}: {entry.title}", render_results(results, entry.mechanism)]
+            told += _bundled(request.config, results, launcher)
+            pytest.fail("\n\n".join(told), pytrace=False)
 
     return check
+
+
+def _bundled(config: pytest.Config, results: list[CaseResult], launcher: Launcher) -> list[str]:
+    """Write the bundles of a failing test where that is wished; return what is to be said of them."""
+    option = config.getoption
+    if not option("--bundles"):
+        return []
+    from harness.bundles import Launched, write_bundles  # a run without a failure does without
+
+    folder = config.invocation_params.dir / option("--bundles")
+    launched = Launched(option("--target"), option("--source"), None, option("--device"), option("--isolation"))
+    try:
+        bundles = write_bundles(folder, results, launcher, launched, launcher.describe())
+    except HarnessError as error:  # the test failed as it did; that is no reason to say less of it
+        return [f"no bundle: {error}"]
+    return ["\n".join(f"bundle {bundle.path}: {bundle.told}" for bundle in bundles)]

@@ -21,3 +21,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--source", default="", help="where the target's code is")
     group.addoption("--device", default="cpu", help="cpu or cuda (default: cpu)")
     group.addoption("--isolation", help="fork, reuse or none")
+    group.addoption(
+        "--bundles", metavar="DIR", help="leave a folder for each finding here, to see it again elsewhere"
+    )

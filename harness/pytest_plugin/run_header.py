@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 import harness
 from harness.errors import Place, UsageError
 from harness.results.records import Header
+from harness.revision import revision_of
 
 __all__ = ["make_header", "refuse_another_run", "relevant_options"]
 
@@ -53,7 +53,7 @@ def make_header(config: pytest.Config) -> Header:
         waives=files["waives-file"],
         waives_sha256=_digest(files["waives-file"]),
         stage=_option(config, "--test-prefix"),
-        commit=_commit(config.rootpath),
+        commit=revision_of(config.rootpath),
         config=" ".join(relevant_options(config)),
         machine=platform.node(),
         versions={
@@ -78,18 +78,6 @@ def _digest(file: str) -> str:
         return hashlib.sha256(Path(file).read_bytes()).hexdigest()
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", Place(file)) from None
-
-
-def _commit(root: Path) -> str:
-    """The commit of the tree under test, `-dirty` behind it where files differ; "" without git."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    try:
-        done = subprocess.run(  # noqa: S603  a fixed command
-            command, cwd=root, capture_output=True, text=True, timeout=10, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip()
 
 
 def refuse_another_run(log: str, first: Header, now: Header) -> None:

@@ -9,7 +9,7 @@ from typing import cast
 from sections import result
 from traces import SCENARIO, trace
 
-from harness.cli._pictures import draw
+from harness.pictures import draw
 from harness.launch import Launcher, Run
 from harness.trace import Trace
 from harness.verdicts import CaseResult

@@ -11,7 +11,7 @@ from reading import Reading
 from sections import section
 
 from harness.catalogue import find_bug, load_reproducer
-from harness.cli._pictures import draw
+from harness.pictures import draw
 from harness.launch import Launcher
 from harness.report import render_results
 from harness.report.page import render_page

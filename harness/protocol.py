@@ -58,7 +58,7 @@ class Request:
 
 @dataclass(frozen=True)
 class FaultOrigin:
-    """Where a seeded fault comes from: the kind of bug, K01 to K16, and the public bug it is modelled on."""
+    """Where a seeded fault comes from: the kind of bug, K01 to K16, and the public bug it is modelled on or ""."""
 
     kind: str
     modelled_on: str
@@ -73,7 +73,7 @@ class Description:
     dummy       where its padding goes, in words; releases: when a slot is given back.
     keeps_absent  whether a live request that is absent from a batch keeps its slot.
     own, stand_ins  which code is the engine's own, and what was put in the place of something else.
-    origins     where those of its faults come from that were made after a public bug.
+    origins     where its faults come from: of what kind, and after which public bug.
     options     names of the options of a configuration that it can be opened with.
     """
 

@@ -15,7 +15,14 @@ from harness.launch import ISOLATIONS, Launcher
 from harness.targets import TARGETS
 from harness.targets.sources import resolve_source
 
-__all__ = ["check_faults", "check_sourced", "find_source", "launch_options", "launcher_for"]
+__all__ = [
+    "check_faults",
+    "check_sourced",
+    "find_source",
+    "launch_options",
+    "launcher_for",
+    "newest_fetched",
+]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -70,6 +77,25 @@ def find_source(target: str, source: str, repo: Path | None = None, option: str 
         return resolve_source(target, source, None if written_as_path else repo)
     except UsageError as error:
         raise UsageError(str(error).replace("--source", option, 1)) from None
+
+
+def newest_fetched(target: str) -> str:
+    """Return the newest version of a target that was fetched, "" for a target that is not fetched.
+
+    Raises `UsageError` where none was.
+    """
+    if target not in _FETCHED:
+        return ""
+    from packaging.version import Version
+
+    from harness.fetching import fetched_releases  # nobody else pays for these
+
+    there = [release.version for release in fetched_releases() if release.engine.name == target]
+    if not there:
+        raise UsageError(
+            f"--target {target}: no version of it is fetched: harness targets fetch {target}==VERSION"
+        )
+    return max(there, key=Version)
 
 
 def check_sourced(target: str, what: str) -> None:

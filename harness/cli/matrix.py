@@ -9,10 +9,10 @@ from typing import NoReturn
 import click
 
 from harness.catalogue import load_catalogue, load_reproducer
-from harness.cli._launch import check_faults, find_source, launcher_for
+from harness.cli._launch import check_faults, find_source, launcher_for, newest_fetched
 from harness.codec import dumps
 from harness.errors import ExitCode, UsageError
-from harness.explore import caught_by_one_alone, run_matrix
+from harness.explore import caught_by_one_alone, planted_for, run_matrix, scenarios_for
 from harness.explore.tables import check_page, insert_table, render_ablation, render_markdown, render_matrix
 from harness.explore.versions import render_versions, version_matrix
 from harness.files import write_atomically
@@ -23,9 +23,9 @@ __all__ = ["matrix"]
 
 @click.command()
 @click.option("--target", default="embedded", show_default=True, help="Engine under test.")
-@click.option("--source", default="", help="V1,V2: every bug's reproducer on these versions, side by side.")
+@click.option("--source", default="", help="V1,V2: every bug's reproducer on these versions, or with --fault V.")
 @click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
-@click.option("--fault", "faults", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
+@click.option("--fault", "faults", multiple=True, metavar="NAME", help="Only this one, or all; may be repeated.")
 @click.option("--without", multiple=True, metavar="ORACLE", help="Leave an oracle out; may be repeated.")
 @click.option("--ablate", is_flag=True, help="Show for every oracle the faults that only it catches.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all rows as JSON.")
@@ -42,21 +42,26 @@ def matrix(
 ) -> None:
     """Run every seeded fault, and the engine without one, through its trigger scenarios under every oracle.
 
-    With --source it is the catalogue's bugs on released versions instead, and 0 means that all of them hold.
+    With --source it is the catalogue's bugs on released versions instead, and 0 means that all of them hold; with
+    --fault too, that version's planted faults. A fetched engine without --source: those of the newest version.
 
     Exit code 0: every fault is caught and the healthy engine holds; 1: not so, or with --ablate an oracle that no
     fault needs; 2: usage; 3: the target cannot be launched; 4: the harness itself failed.
     """
-    if source:
-        _show_versions(target, source, device, json_file, faults or without or ablate or markdown)
+    if source and not faults:
+        _show_versions(target, source, device, json_file, without or ablate or markdown)
     for name in without:
         if name not in ORACLES:
             raise UsageError(f"--without {name}: no such oracle; there are {', '.join(ORACLES)}")
     if markdown:
         check_page(markdown)  # before a minute is spent on what could not be written
-    with launcher_for(target, "", device) as launcher:
-        check_faults(launcher, faults)
-        rows = run_matrix(launcher, faults, without)
+    version = source or newest_fetched(target)
+    if version:
+        click.echo(f"{target} {version}")
+    wanted = () if "all" in faults else faults
+    with launcher_for(target, find_source(target, version), device) as launcher:
+        check_faults(launcher, wanted)
+        rows = run_matrix(launcher, wanted, without, planted_for if version else scenarios_for)
     click.echo(render_matrix(rows), nl=False)
     holds = all(row.holds for row in rows)
     if ablate:
@@ -72,7 +77,7 @@ def matrix(
 
 def _show_versions(target: str, source: str, device: str, json_file: Path | None, others: object) -> NoReturn:
     if others:
-        raise UsageError("--source: compares versions, which no option about faults and oracles goes with")
+        raise UsageError("--source: compares versions; to judge the planted faults of one, say --fault too")
     found = {name: find_source(target, name) for name in source.split(",")}
     starts = {name: partial(launcher_for, target, place, device) for name, place in found.items()}
     cells = list(version_matrix([load_reproducer(entry) for entry in load_catalogue()], starts))

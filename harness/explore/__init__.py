@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.explore.matrix import Catch, Row, caught_by_one_alone, run_matrix
 from harness.explore.random_walk import draw_config, draw_scenario
 from harness.explore.story import Story
-from harness.explore.triggers import TRIGGERS, scenarios_for
+from harness.explore.triggers import TRIGGERS, planted_for, scenarios_for
 
 __all__ = [
     "TRIGGERS",
@@ -15,6 +15,7 @@ __all__ = [
     "caught_by_one_alone",
     "draw_config",
     "draw_scenario",
+    "planted_for",
     "run_matrix",
     "scenarios_for",
 ]

@@ -47,10 +47,10 @@ class Catch:
 
 @dataclass(frozen=True)
 class Row:
-    """A fault and what caught it, the earliest first. `scenarios` counts the triggers that were run.
+    """A fault and what caught it, the earliest first.
 
     kind         K01 to K16; modelled_on: a public bug. Both are "" for the healthy engine.
-    unsupported  why the target cannot run the triggers, "" where it can.
+    unsupported  why the target can run none of the triggers, "" where it can; `scenarios` counts those it ran.
     """
 
     fault: str
@@ -71,17 +71,23 @@ class Row:
         return frozenset(catch.oracle for catch in self.catches)
 
 
-def run_matrix(launcher: Launcher, names: Sequence[str] = (), without: Collection[str] = ()) -> list[Row]:
+def run_matrix(
+    launcher: Launcher,
+    names: Sequence[str] = (),
+    without: Collection[str] = (),
+    triggers_of: Callable[[str], tuple[Scenario, ...]] = scenarios_for,
+) -> list[Row]:
     """Return a row for the healthy engine, over the triggers of all named faults, and one for each of these.
 
-    No names are all faults that the target has. `without` names oracles that are left out.
+    No names are all faults that the target has. `without` names oracles that are left out; `triggers_of` says what
+    brings a fault out.
     """
     target = launcher.describe()
     known = target.faults
     rows = [Row(HEALTHY), *(_row(name, target.origins.get(name)) for name in known)]
     judge = partial(examine, launcher, without=without)
     wanted = names or known
-    triggers = {row.fault: scenarios_for(row.fault) for row in rows if row.fault in wanted}
+    triggers = {row.fault: triggers_of(row.fault) for row in rows if row.fault in wanted}
     every = dict.fromkeys(scenario for scenarios in triggers.values() for scenario in scenarios)
     triggers = {HEALTHY: tuple(every), **triggers}
     return [fill_row(row, triggers[row.fault], judge) for row in rows if row.fault in triggers]
@@ -94,15 +100,17 @@ def _row(fault: str, origin: FaultOrigin | None) -> Row:
 def fill_row(row: Row, scenarios: Sequence[Scenario], judge: Judge) -> Row:
     """Return `row` with what each invariant said first when the fault's triggers were run."""
     first: dict[str, Catch] = {}
-    unsupported = ""
+    refused: list[str] = []
     for scenario in scenarios:
         judgement = judge(scenario, (row.fault,) if row.fault else ())
         if judgement.trace.outcome is Outcome.UNSUPPORTED:
-            unsupported = unsupported or f"{scenario.name}: {judgement.trace.detail}"
+            refused.append(f"{scenario.name}: {judgement.trace.detail}")
         probed = {(found.invariant, found.rule) for shot in judgement.trace.snapshots for found in shot.findings}
         for violation in judgement.violations:
             first.setdefault(violation.invariant, _catch(violation, scenario, _oracle(violation, probed)))
-    return replace(row, scenarios=len(scenarios), catches=tuple(first.values()), unsupported=unsupported)
+    ran = len(scenarios) - len(refused)
+    unsupported = refused[0] if refused and not ran else ""
+    return replace(row, scenarios=ran, catches=tuple(first.values()), unsupported=unsupported)
 
 
 def _catch(violation: Violation, scenario: Scenario, oracle: str) -> Catch:

@@ -30,13 +30,17 @@ def _block(row: Row) -> Iterator[str]:
     elif row.unsupported:
         yield f"{row.kind} {row.fault}: UNSUPPORTED, {row.unsupported}"
     elif not row.catches:
-        yield f"{row.kind} {row.fault}: UNCAUGHT in {row.scenarios} scenarios, after {row.modelled_on}"
+        yield f"{row.kind} {row.fault}: UNCAUGHT in {row.scenarios} scenarios{_after(row)}"
     else:
-        yield f"{row.kind} {row.fault}, after {row.modelled_on}"
+        yield f"{row.kind} {row.fault}{_after(row)}"
     for catch in row.catches[:1]:
         yield f"    {catch.invariant} {catch.rule} ({catch.oracle}) in {catch.scenario}, {_where(catch)}"
     if row.catches[1:]:
         yield f"    also {', '.join(catch.invariant for catch in row.catches[1:])}"
+
+
+def _after(row: Row) -> str:
+    return f", after {row.modelled_on}" if row.modelled_on else ""
 
 
 def _where(catch: Catch) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from harness.catalogue import load_catalogue
 from harness.explore.story import Retold, Trigger
 from harness.explore.triggers.forwards import FORWARD_TRIGGERS
+from harness.explore.triggers.planted import planted_for
 from harness.explore.triggers.pools import POOL_TRIGGERS
 from harness.explore.triggers.rows import ROW_TRIGGERS
 from harness.explore.triggers.state import STATE_TRIGGERS
 from harness.scenario import Scenario
 
-__all__ = ["TRIGGERS", "scenarios_for"]
+__all__ = ["TRIGGERS", "planted_for", "scenarios_for"]
 
 # A catalogued bug's own story brings its fault out; a fault in one of the tables has another story, told there.
 TRIGGERS: dict[str, Trigger] = {

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from functools import partial
 
-from harness.protocol import Description
+from harness.protocol import Description, FaultOrigin
 from harness.scenario import Config
 from harness.targets.base import OpenOptions, refuse_options
 from harness.targets.common.released import Tree, by_package, site_of, version_of
@@ -42,6 +42,7 @@ class SGLangTarget:
             workers=("dflash", "dspark"),
             operations=tuple(operation.name for operation in OPERATIONS),
             faults={name: fault.summary for name, fault in sorted(FAULTS.items())},
+            origins={name: FaultOrigin(fault.kind, "") for name, fault in sorted(FAULTS.items())},
             dummy="row 0 of the request pool and location 0, which no request is given",
             releases="at finish or abort",
             keeps_absent=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from harness.protocol import Description
+from harness.protocol import Description, FaultOrigin
 from harness.scenario import Config
 from harness.targets.base import OpenOptions, UnsupportedError, refuse_options
 from harness.targets.common.kernels import interpret_kernels
@@ -51,6 +51,7 @@ class VLLMTarget:
             workers=("dflash", "dspark"),
             operations=tuple(operation.name for operation in OPERATIONS),
             faults={name: fault.summary for name, fault in sorted(FAULTS.items())},
+            origins={name: FaultOrigin(fault.kind, "") for name, fault in sorted(FAULTS.items())},
             dummy="no row: padding is request -1, slot -1 and the null block 0",
             releases="in the step after finish or abort",
             keeps_absent=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import __main__ as command
 from benchmarks import gpu, scans
 from benchmarks.__main__ import END, PAGE, START
 from benchmarks.figures import Figure, compared, exponent, grown, markdown, skipped
@@ -76,6 +78,38 @@ def test_without_a_gpu_its_row_says_so() -> None:
     if len(figures := gpu.measure(0)) > 1:
         pytest.skip("this machine has a CUDA device")
     assert figures[0].note.startswith("no CUDA device is visible to torch")
+
+
+def test_the_command_writes_json_markdown_and_the_marked_part_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "performance.md"
+    page.write_text(f"before\n{START}\nan old table\n{END}\nafter\n")
+    monkeypatch.setattr(command, "PAGE", page)
+    monkeypatch.setattr(command, "_measured", lambda *_: [Figure("a part", "a way", 1.0, 0.5)])
+    options = ["--docs", "--json", str(tmp_path / "f.json"), "--markdown", str(tmp_path / "f.md")]
+    monkeypatch.setattr(sys, "argv", ["benchmarks", *options])
+    command.main()
+    table = (tmp_path / "f.md").read_text()
+    assert "| a part | a way | 1 s | 500 ms |" in table
+    assert table in capsys.readouterr().out
+    assert page.read_text() == f"before\n{START}\n\n{table}\n{END}\nafter\n"
+    written = json.loads((tmp_path / "f.json").read_text())
+    assert written["figures"][0]["cpu"] == 0.5
+    assert {"processor", "cores", "Python"} <= set(written["machine"])
+
+
+def test_a_page_without_a_place_is_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "performance.md").write_text("no table")
+    monkeypatch.setattr(command, "PAGE", tmp_path / "performance.md")
+    monkeypatch.setattr(command, "_measured", lambda *_: pytest.fail("measured"))
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--docs"])
+    with pytest.raises(SystemExit) as left:
+        command.main()
+    assert left.value.code == 2
+    assert "has no place for the table" in capsys.readouterr().err
 
 
 def test_the_page_has_one_place_for_the_table() -> None:

@@ -40,8 +40,11 @@ def waivers(ids: Sequence[str], count: int, wrong: int = 0) -> list[Waiver]:
     for n in range(wrong):
         named[n * count // wrong] = named[n * count // wrong].replace("function", "functiom")
     lines = (f"{name} SKIP (https://nvbugs/{6_000_000 + n})" for n, name in enumerate(named))
-    parsed = [parse_waiver(text, Place("waives.txt", n + 1))[0] for n, text in enumerate(lines)]
-    return [waiver for waiver in parsed if waiver is not None]
+    return [waiver for n, text in enumerate(lines) if (waiver := _waiver(text, n + 1))]
+
+
+def _waiver(text: str, line: int) -> Waiver | None:
+    return parse_waiver(text, Place("waives.txt", line))[0]
 
 
 def entries(ids: Sequence[str], count: int) -> list[Entry]:
@@ -109,7 +112,9 @@ def _both(part: str, ours: Callable[[], object], scan: Callable[[], object], rep
 def measure(repeats: int) -> list[Figure]:
     """Return the figures of all three kinds of work."""
     ids = test_ids(_IDS)
-    good, some_wrong = waivers(ids, _WAIVERS), waivers(ids, _WAIVERS // 10, _WRONG)
+    good, some_wrong = waivers(ids, _WAIVERS - 1), waivers(ids, _WAIVERS // 10, _WRONG)
+    # A whole file, behind those of its tests: where both apply, the narrower decides.
+    good += filter(None, [_waiver(f"{ids[0].partition('::')[0]} SKIP (https://nvbugs/1)", _WAIVERS)])
     listed = entries(ids, _ENTRIES)
     return [
         *_both(

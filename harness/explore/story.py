@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.catalogue import find_bug, load_reproducer
-from harness.explore.versions import few_cases
+from harness.reproduce import Parameters
 from harness.scenario import WORKERS, Config, Operation, Scenario
 
 __all__ = ["Retold", "Story", "Trigger"]
 
 _CONFIG = Config("dflash", num_seq_slots=3, max_num_requests=3, buckets=())
+# One case a worker, and few buckets: the matrix runs it once more for every relation, and each time captures them.
+_FIRSTS, _ORDERS = ("bucket",), ((2, 4),)
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,11 @@ class Retold:
     options: tuple[tuple[str, int], ...] = ()
 
     def scenarios(self) -> Iterator[Scenario]:
-        """Return the few of its cases that tell versions apart, named after bug, worker and options."""
+        """Return one of its cases a worker, named after bug, worker and options."""
         reproducer = load_reproducer(find_bug(self.bug))
+        parameters = Parameters(regimes=reproducer.regimes[:1], firsts=_FIRSTS, orders=_ORDERS)
         options: dict[str, Any] = dict(self.options)
-        for case in reproducer.cases(few_cases(reproducer)):
+        for case in reproducer.cases(parameters):
             config = replace(case.scenario.config, **options)
             yield replace(case.scenario, config=config, name=_name(reproducer.bug, config))
 

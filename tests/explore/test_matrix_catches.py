@@ -6,13 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from harness.explore import Row, run_matrix
+from harness.explore import Row, run_matrix, scenarios_for
 from harness.explore.tables import END, START, render_markdown
 from harness.faults import FAULTS
 from harness.launch import Launcher
 
 PAGE = Path(__file__).parents[2] / "docs" / "invariants.md"
-FIRST_OF_KIND = {fault.kind: name for name, fault in reversed(FAULTS.items())}
+
+
+def shortest_of_each_kind() -> list[str]:
+    """The fault of each kind whose triggers have the fewest operations: every relation runs them again."""
+    length = {name: sum(len(scenario.operations) for scenario in scenarios_for(name)) for name in FAULTS}
+    chosen: dict[str, str] = {}
+    for name in sorted(FAULTS, key=length.__getitem__):
+        chosen.setdefault(FAULTS[name].kind, name)
+    return list(chosen.values())
 
 
 def table() -> list[str]:
@@ -26,8 +34,9 @@ def lines(rows: list[Row]) -> list[str]:
 
 def test_a_fault_of_every_kind_is_caught_as_the_docs_say() -> None:
     with Launcher() as launcher:
-        rows = run_matrix(launcher, sorted(FIRST_OF_KIND.values()))
+        rows = run_matrix(launcher, shortest_of_each_kind())
     assert [row.fault for row in rows if not row.holds] == []
+    assert len(lines(rows)) == 16
     assert set(lines(rows)) <= set(table())
 
 

@@ -16,6 +16,11 @@ _THREE = replace(_ONE, num_seq_slots=3, max_num_requests=3)
 _HEADROOM = replace(_ONE, num_seq_slots=4, max_num_requests=2)
 _OVERLAP = replace(_HEADROOM, overlap=True)
 
+_SMALL_FIRST = Story(
+    "a bucket of two first, then three requests",
+    (Capture(2), Admit("a", 4), Admit("b", 4), Admit("c", 4), _STEP),
+    replace(_THREE, buckets=(2,)),
+)
 _SMALL_BATCHES = Story(
     "a bucket of two first, then three requests in batches of two and one",
     (Capture(2), Admit("a", 4), Admit("b", 4), Admit("c", 4), Step(("a", "b")), Step(("c",))),
@@ -62,6 +67,7 @@ _MANY_SEATS = Story(
 
 POOL_TRIGGERS: dict[str, Trigger] = {
     # K01
+    "capacity-from-bucket": _SMALL_FIRST,
     "pages-for-one-batch": _MORE_SEATS_THAN_ROWS,
     "map-from-first-batch": _SMALL_BATCHES,
     "null-page-one-too-far": Retold("#19040"),

@@ -127,15 +127,12 @@ class _Searching:
         from harness.explore.database import Database
 
         self.database, self.key = Database(folder), " ".join(filter(None, key))
-        place = self.database.place(self.key)
-        self.search.round, self.search.done = place.round, place.done
+        self.search.round = self.database.round(self.key)
         for note in self.database.notes:
             click.echo(f"harness: {safe(note)}", err=True)
 
     def go(self, first: bool, go_on: Callable[[Search], bool]) -> None:
         """Search, and tell and keep each finding at once: an interrupt loses none."""
-        from harness.explore.database import Place
-
         known = self.database.scenarios if self.database else []
         try:
             for finding in self.search.run(known, lambda: go_on(self.search)):
@@ -145,7 +142,7 @@ class _Searching:
         except KeyboardInterrupt:
             self.interrupted = True
         if self.database:
-            self.database.remember(self.key, Place(self.search.round, self.search.done))
+            self.database.remember(self.key, self.search.round)
 
     def _found(self, finding: Finding) -> None:
         from harness.explore.keeping import MINIMAL, keep_finding

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.codec import decode, dumps
@@ -18,17 +17,9 @@ from harness.files import write_atomically
 from harness.scenario import Scenario
 from harness.scenario_file import dump_scenario, read_scenario
 
-__all__ = ["Database", "Place"]
+__all__ = ["Database"]
 
-_PLACES = "searched.json"
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a search stands: in which round of its seed, and how many scenarios of that are done."""
-
-    round: int = 0
-    done: int = 0
+_ROUNDS = "searched.json"
 
 
 class Database:
@@ -45,7 +36,7 @@ class Database:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"--database {folder}: cannot be made: {error.strerror}") from None
-        self._places = self._read_places()
+        self._rounds = self._read_rounds()
         for file in sorted(folder.glob("*.yml")):
             self._read_scenario(file)
 
@@ -55,27 +46,27 @@ class Database:
         except UsageError as error:
             self.notes.append(f"{error}; it is left out")
 
-    def place(self, key: str) -> Place:
-        """Return where the search called `key` goes on: at its beginning where it never was."""
-        return self._places.get(key, Place())
+    def round(self, key: str) -> int:
+        """Return the round in which the search called `key` goes on: the first one where it never was."""
+        return self._rounds.get(key, 0)
 
-    def remember(self, key: str, place: Place) -> None:
-        """Note how far a search came."""
-        self._places = {**self._read_places(), key: place}  # of another search beside this one, too
-        write_atomically(self.folder / _PLACES, dumps(self._places) + "\n")
+    def remember(self, key: str, round_: int) -> None:
+        """Note the round in which a search goes on."""
+        self._rounds = {**self._read_rounds(), key: round_}  # of another search beside this one, too
+        write_atomically(self.folder / _ROUNDS, dumps(self._rounds) + "\n")
 
     def keep(self, signature: str, scenario: Scenario) -> None:
         """Keep a scenario that broke something; of one signature the last one stays."""
         write_atomically(self.folder / f"{folder_name(signature)}.yml", dump_scenario(scenario))
 
-    def _read_places(self) -> Mapping[str, Place]:
-        file = self.folder / _PLACES
+    def _read_rounds(self) -> Mapping[str, int]:
+        file = self.folder / _ROUNDS
         if not file.exists():
             return {}
         try:
-            places = decode(dict[str, Place], json.loads(file.read_bytes()))
-            if all(place.round >= 0 and place.done >= 0 for place in places.values()):
-                return places
+            rounds = decode(dict[str, int], json.loads(file.read_bytes()))
+            if min(rounds.values(), default=0) >= 0:
+                return rounds
         except (OSError, ValueError, RecursionError):  # a CodecError is a ValueError
             pass
         note = f"{file}: is no record of searches; they start over"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from harness.explore.drawing import Space, draw_round
+from harness.explore.drawing import ROUND, Space, draw_round
 from harness.explore.finding import Finding, shortest
 from harness.explore.showing import signature_of
 from harness.launch import Launcher
@@ -16,15 +16,13 @@ from harness.trace import Outcome
 
 __all__ = ["Search"]
 
-_BATCH = 8  # scenarios run side by side, whatever the number of hosts: what is found first must not depend on it
-
 
 @dataclass
 class Search:
     """One search through the scenarios of a seed, from some place on. `width` is how many hosts there are.
 
     judged, operations  what was run, scenarios and operations; unsupported: why scenarios could not be, how often.
-    round, done         the place of the next scenario: a round, and how many of it were run.
+    round               the next one to be run.
     """
 
     launcher: Launcher
@@ -33,7 +31,6 @@ class Search:
     seed: int = 0
     width: int = 1
     round: int = 0
-    done: int = 0
     judged: int = field(default=0, init=False)
     operations: int = field(default=0, init=False)
     unsupported: Counter[str] = field(default_factory=Counter, init=False)
@@ -44,20 +41,16 @@ class Search:
 
         A scenario whose first violation an earlier finding's minimal scenario shows as well is that finding again.
         """
-        for start in range(0, len(first), _BATCH):
-            yield from self._batch(first[start : start + _BATCH])
+        for start in range(0, len(first), ROUND):
+            yield from self._found_in(first[start : start + ROUND])
         while go_on():
             drawn = draw_round(self.space, self.seed, self.round)
             if not drawn:  # there is no operation that could be
                 return
-            while self.done < len(drawn) and go_on():
-                batch = drawn[self.done : self.done + _BATCH]
-                yield from self._batch(batch)
-                self.done += len(batch)
-            if self.done >= len(drawn):
-                self.round, self.done = self.round + 1, 0
+            yield from self._found_in(drawn)
+            self.round += 1
 
-    def _batch(self, scenarios: Sequence[Scenario]) -> Iterator[Finding]:
+    def _found_in(self, scenarios: Sequence[Scenario]) -> Iterator[Finding]:
         for _, judgement in screen(self.launcher, scenarios, self.faults):
             self._count(judgement)
             if judgement.violations and signature_of(judgement.violations[0]) not in self._known:

@@ -29,7 +29,7 @@ print("".join(map(dump_scenario, draw_round(space, 5, 2, 30))), end="")
 
 @pytest.fixture(scope="module")
 def drawn() -> list[Scenario]:
-    return draw_round(SPACE, 1, 0, 200)
+    return [one for number in range(20) for one in draw_round(SPACE, 1, number)]
 
 
 def test_every_drawn_scenario_is_legal_and_no_longer_than_asked_for(drawn: list[Scenario]) -> None:

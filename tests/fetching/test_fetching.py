@@ -17,6 +17,13 @@ from harness.fetching.folders import python_tag
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
+_VLLM = {
+    "vllm/__init__.py": "",
+    "vllm/v1/worker/gpu/spec_decode/dflash/speculator.py": "",
+    "vllm/v1/worker/gpu/spec_decode/dspark/speculator.py": "",
+    "vllm/_C.abi3.so": "compiled",
+    "vllm/third_party/cutlass/mma.h": "a header",
+}
 _WORKERS = {
     "sglang/__init__.py": "",
     "sglang/srt/speculative/dflash_worker_v2.py": "raise ImportError('not a real one')\n",
@@ -31,8 +38,8 @@ WHEEL = "sglang-9.9.1-py3-none-any.whl"
 def index() -> Iterator[Index]:
     served = Index()
     served.add("sglang", "9.9.1", _WORKERS)
-    engine = ENGINES["sglang"]
-    for pinned in (*engine.beside, engine.triton):
+    served.add("vllm", "9.9.1", _VLLM)
+    for pinned in {*ENGINES["sglang"].beside, *ENGINES["vllm"].beside, ENGINES["vllm"].triton}:
         name, _, version = pinned.partition("==")
         served.add(name, version, {f"{name}/__init__.py": f"VERSION = {version!r}\n"})
     yield served
@@ -174,22 +181,37 @@ def test_a_full_disk_leaves_nothing_half_unpacked_and_keeps_the_download(
     assert WHEEL not in index.asked
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_release_without_dspark_is_refused_by_name_and_not_kept(
-    harness: Command, index: Index, cache: Path
+    harness: Command, index: Index, cache: Path, engine: str
 ) -> None:
-    index.add("sglang", "9.9.0", {"sglang/__init__.py": "", "sglang/srt/speculative/dflash_worker_v2.py": ""})
-    failed = harness("targets", "fetch", "sglang==9.9.0")
+    index.add(engine, "9.9.0", {f"{engine}/__init__.py": "", ENGINES[engine].needs["DFlash"]: ""})
+    failed = harness("targets", "fetch", f"{engine}==9.9.0")
     assert failed.returncode == 3
     (line,) = failed.stderr.splitlines()
-    assert line.startswith("harness: sglang==9.9.0 has no DSpark worker (")
-    assert not list((cache / "engines").rglob("sglang*"))
+    assert line.startswith(f"harness: {engine}==9.9.0 has no DSpark worker (")
+    assert not list((cache / "engines").rglob(f"{engine}*"))
 
 
-def test_a_python_that_the_engine_does_not_support_is_said_before_anything_is_downloaded(
-    harness: Command, index: Index
+def test_of_a_wheel_with_compiled_code_that_no_worker_loads_only_the_rest_is_unpacked(
+    harness: Command, cache: Path
 ) -> None:
-    index.requires["sglang"] = ">=3.99"
-    failed = harness("targets", "fetch", RELEASE)
+    done = harness("targets", "fetch", "vllm==9.9.1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("vllm==9.9.1: 12 packages to download")
+    site = (cache / "engines" / f"vllm-9.9.1-{python_tag()}" / "site").resolve()
+    kept = {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
+    assert kept == {name for name in _VLLM if name.endswith(".py")} | {
+        f"vllm-9.9.1.dist-info/{name}" for name in ("METADATA", "WHEEL", "RECORD")
+    }
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_python_that_the_engine_does_not_support_is_said_before_anything_is_downloaded(
+    harness: Command, index: Index, engine: str
+) -> None:
+    index.requires[engine] = ">=3.99"
+    failed = harness("targets", "fetch", f"{engine}==9.9.1")
     assert failed.returncode == 3
     (line,) = failed.stderr.splitlines()
     assert "has no wheel for Python 3." in line
@@ -262,6 +284,21 @@ def test_a_source_that_is_not_fetched_says_how_to_fetch_it(harness: Command) -> 
     assert failed.stderr == (
         "harness: --source 9.9.1: neither a folder nor a fetched version: harness targets fetch sglang==9.9.1\n"
     )
+
+
+def test_planted_faults_are_those_of_the_newest_version_that_is_fetched(cache: Path, harness: Command) -> None:
+    program = "import harness.cli.matrix as m\nm.run_matrix = lambda *_: []"
+    none = harness("matrix", "--target", "vllm", program=program)
+    assert none.returncode == 2
+    assert none.stderr == (
+        "harness: --target vllm: no version of it is fetched: harness targets fetch vllm==VERSION\n"
+    )
+    for version in ("0.9.0", "0.33.0"):
+        folder = cache / "engines" / f"vllm-{version}-{python_tag()}"
+        folder.mkdir(parents=True)
+        (folder / "engine.json").write_text('{"release": "vllm", "wheels": {}}')
+    done = harness("matrix", "--target", "vllm", program=program)
+    assert done.stdout.splitlines()[0] == "vllm 0.33.0", done.stderr
 
 
 def test_a_fetched_engine_cannot_run_inside_this_process(harness: Command) -> None:

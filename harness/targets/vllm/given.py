@@ -39,9 +39,9 @@ OWN = (
     "vllm.utils.torch_utils",
     "vllm.utils.torch_version",
     "vllm.v1.attention.backend",
-    "vllm.v1.attention.backends.utils",
     "vllm.v1.attention.backends.mla.prefill.registry",
     "vllm.v1.attention.backends.registry",
+    "vllm.v1.attention.backends.utils",
     "vllm.v1.core",
     "vllm.v1.kv_cache_interface",
     "vllm.v1.kv_cache_layout",
@@ -58,7 +58,7 @@ OWN = (
 NOT_OWN = ("vllm.triton_utils.importing", "vllm.v1.worker.gpu.metrics")
 
 # Distributions that the real modules import and no step of a worker computes with.
-ABSENT = ("tqdm", "cbor2", "transformers", "cloudpickle", "zmq", "pybase64", "PIL", "cachetools", "blake3")
+ABSENT = ("cbor2", "cloudpickle", "tqdm", "zmq")
 
 
 _TOPK = "vllm.v1.sample.ops.topk_topp_sampler"

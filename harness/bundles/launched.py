@@ -34,7 +34,10 @@ class Launched:
 
     def _anywhere(self) -> str:
         place, mark, variant = self.source.partition("?")
-        folder = Path(place).expanduser()
+        try:
+            folder = Path(place).expanduser()
+        except RuntimeError:  # the home of a user that there is not
+            return self.source
         if self.repo is None and folder.is_dir():
             return f"{folder.resolve()}{mark}{variant}"
         return self.source

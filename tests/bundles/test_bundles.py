@@ -178,7 +178,8 @@ def test_a_source_is_named_so_that_it_is_found_from_any_folder(
     (tmp_path / "tree").mkdir()
     monkeypatch.chdir(tmp_path)
     assert Launched(source="tree?variant=x").options()[4:] == ["--source", f"{tmp_path / 'tree'}?variant=x"]
-    assert Launched(source="0.5.23").options()[4:] == ["--source", "0.5.23"]
+    for elsewhere in ("0.5.23", "~nobody-of-that-name/tree"):
+        assert Launched(source=elsewhere).options()[4:] == ["--source", elsewhere]
     revision = Launched(source="tree", repo=Path("repo")).options()  # a branch of that name, not the folder
     assert revision[4:] == ["--source", "tree", "--repo", str(tmp_path / "repo")]
 
@@ -243,8 +244,11 @@ def test_what_holds_or_cannot_be_done_leaves_no_bundle_and_no_folder(tmp_path: P
     assert not (tmp_path / "none").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
+    monkeypatch.setattr("harness.cli.repro.run_side", lambda *_, **__: pytest.fail("it ran"))
     result = CliRunner().invoke(repro, [*BUG, "--bundle", str(tmp_path / "file")])
     assert str(result.exception) == (
         f"{tmp_path / 'file'}: no bundle can be written here: File exists; name another folder"

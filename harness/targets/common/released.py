@@ -28,7 +28,7 @@ from harness.targets.common.fabricated import FabricatedModule, Ledger
 from harness.targets.common.imports import module_file
 from harness.targets.common.names import NamesRead
 
-__all__ = ["Package", "Tree", "by_package", "load_tree", "site_of", "version_of"]
+__all__ = ["Package", "Tree", "by_package", "interpreted", "load_tree", "site_of", "version_of"]
 
 
 @dataclass(frozen=True)
@@ -103,25 +103,33 @@ def by_package(modules: Iterable[str]) -> list[str]:
 _loaded: dict[Path, Tree] = {}
 
 
-def load_tree(package: Package, folder: Path) -> Tree:
+def load_tree(package: Package, folder: Path, device: str = "") -> Tree:
     """Load the engine whose package lies in `folder`, or return it. Raises `LaunchError`, in one line.
 
-    A process holds one: its state is the process's.
+    A process holds one: its state is the process's. So it is with its kernels: those that are interpreted run on
+    CPU tensors, on a machine with a GPU too, and compiled ones do not. "" is any device that there is.
     """
     if folder not in _loaded:
         if _loaded:
             raise LaunchError(f"{folder}: this process holds {next(iter(_loaded))} already")
-        _loaded[folder] = _load(package, folder)
+        _loaded[folder] = _load(package, folder, device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if device and device.startswith("cuda") == interpreted():
+        raise LaunchError(f"{folder}: this process holds its kernels for another device than {device}")
     return _loaded[folder]
 
 
-def _load(package: Package, folder: Path) -> Tree:
+def interpreted() -> bool:
+    """Say whether Triton's kernels are interpreted in this process."""
+    return os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def _load(package: Package, folder: Path, device: str) -> Tree:
     for worker in package.workers:
         if module_file(folder, package.roots[worker]) is None:
             missing = package.roots[worker].replace(".", "/")
             raise LaunchError(f"{folder}: no {missing}.py there, so no {worker} worker to launch")
-    if not os.environ.get("TRITON_INTERPRET") and not torch.cuda.is_available():
-        os.environ["TRITON_INTERPRET"] = "1"  # read when triton is imported: the kernels run on CPU tensors
+    if not device.startswith("cuda"):
+        os.environ["TRITON_INTERPRET"] = "1"  # read when triton is imported
     if importlib.util.find_spec("triton") is None:
         raise LaunchError(
             f"triton is not installed, so no kernel of {package.title} can run: fetch it with the engine"

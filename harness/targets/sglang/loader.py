@@ -39,6 +39,6 @@ ROOTS = {
 _SGLANG = Package("sglang", "SGLang", ROOTS, ("dflash", "dspark"), OWN, NOT_OWN, ABSENT, given_names)
 
 
-def load_tree(folder: Path) -> Tree:
+def load_tree(folder: Path, device: str = "") -> Tree:
     """Load the release whose package lies in `folder`, or return it. Raises `LaunchError`, in one line."""
-    return load_package(_SGLANG, folder)
+    return load_package(_SGLANG, folder, device)

@@ -135,6 +135,10 @@ class _Drafter:
         """Return what turns tokens into inputs."""
         return self._embedding
 
+    def modules(self) -> Iterator[Any]:
+        """There is no quantized layer in it."""
+        return iter(())
+
     def receive(self, places: Tensor, states: Tensor) -> None:
         """Take over the context that another server computed, at these locations."""
         self._memory.write(places, states)

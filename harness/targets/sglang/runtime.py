@@ -147,6 +147,7 @@ class ModelRunner:
             vocab_size=VOCAB, hidden_size=HIDDEN, dtype=torch.float32, context_len=context_len,
             is_encoder_decoder=False, model_is_mrope=False, hf_config=hf_config, hf_text_config=hf_config,
             is_multimodal=False, num_nextn_predict_layers=None, requires_mm_token_modalities=False,
+            quantization=None,
         )  # fmt: skip
         self.ngram_embedding_manager = SimpleNamespace(enabled=False, update_after_verify=lambda **_: None)
         self.spec_aux_config = SimpleNamespace(draft_model_config=None)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import partial
 
 from harness.protocol import Description, FaultOrigin
 from harness.scenario import Config
 from harness.targets.base import OpenOptions, refuse_options
-from harness.targets.common.released import Tree, by_package, site_of, version_of
+from harness.targets.common.released import Tree, by_package, interpreted, site_of, version_of
 from harness.targets.common.session import OPERATIONS, ReleasedSession
 from harness.targets.sglang.assembly import build
 from harness.targets.sglang.device import computing, kernels_on_cpu
@@ -63,13 +62,13 @@ class SGLangTarget:
         )
 
     def preload(self, source: str) -> None:
-        """Import the release in the process that forks for each case."""
-        _tree(source)
+        """Import the release in the process that forks for each case, none of which can use CUDA."""
+        _tree(source, "cpu")
 
     def open(self, config: Config, options: OpenOptions) -> ReleasedSession:
         """Open a worker. Raises `LaunchError` where the release has none that can be driven."""
         refuse_options(config, self.describe())
-        tree = _tree(options.source)
+        tree = _tree(options.source, options.device)
         with computing(options.device):
             parts = build(tree, config, options.device, options.capture)
         apply_faults(parts, options.faults)
@@ -78,8 +77,8 @@ class SGLangTarget:
         )
 
 
-def _tree(source: str) -> Tree:
-    tree = load_tree(site_of(source, "sglang"))
-    if os.environ.get("TRITON_INTERPRET") == "1":
+def _tree(source: str, device: str = "") -> Tree:
+    tree = load_tree(site_of(source, "sglang"), device)
+    if interpreted():
         kernels_on_cpu()
     return tree

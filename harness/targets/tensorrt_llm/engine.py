@@ -211,6 +211,8 @@ class Engine:
         return graph.outputs
 
     def _graph(self, bucket: int) -> Graph:
+        if self.draft_len == 0:
+            raise UnsupportedError("graphs are captured with drafts; at draft length 0 there is no such shape")
         with self.device.computing():
             metadata = self.parts.metadata.create_cuda_graph_metadata(bucket)
         width = self.config.draft_len + 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -122,7 +123,7 @@ def _lengths_drift(parts: Parts, batch: Any, _old: Any) -> None:
 def _commit_one_short(parts: Parts, batch: Any, _old: Any) -> None:
     slots = parts.speculator._context_slot_mappings[0]
     ends = batch.query_start_loc_np.tolist()
-    for start, end in zip(ends[: batch.num_reqs], ends[1:], strict=False):
+    for start, end in pairwise(ends):
         written = (slots[start:end] >= 0).nonzero().flatten()
         if len(written) > 1:
             slots[start + int(written[-1])] = -1

@@ -38,4 +38,4 @@ _VLLM = Package("vllm", "vLLM", ROOTS, ("dflash", "dspark"), OWN, NOT_OWN, ABSEN
 
 def load_tree(folder: Path) -> Tree:
     """Load the release whose package lies in `folder`, or return it. Raises `LaunchError`, in one line."""
-    return load_package(_VLLM, folder)
+    return load_package(_VLLM, folder, "cpu")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 from harness.protocol import Description, FaultOrigin
@@ -89,6 +88,5 @@ class VLLMTarget:
 
 def _tree(source: str) -> Tree:
     tree = load_tree(site_of(source, "vllm"))
-    if os.environ.get("TRITON_INTERPRET") == "1":
-        interpret_kernels(_KERNELS)
+    interpret_kernels(_KERNELS)
     return tree

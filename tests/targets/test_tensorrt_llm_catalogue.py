@@ -49,7 +49,9 @@ def test_a_family_has_the_bugs_it_has_upstream(
     source = f"{lay_tree(tmp_path, dflash, dspark, 'fixed')}{variant}"
     with Launcher("tensorrt_llm", source=source, isolation="none") as launcher:
         results = reproduce(load_reproducer(find_bug(bug)), Parameters((worker,), orders=((4, 2, 1),)), launcher)
-    assert {result.signature for result in results if not result.holds} == ({signature} if signature else set())
+    ran = [result for result in results if result.outcome is not Outcome.UNSUPPORTED]  # a regime may be another's
+    assert ran
+    assert {result.signature for result in ran if not result.holds} == ({signature} if signature else set())
 
 
 # What no tree can be asked, whatever its family.

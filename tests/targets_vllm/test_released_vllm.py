@@ -101,10 +101,10 @@ def test_requests_come_and_go_in_every_way_and_draft_as_they_do_alone(launcher: 
         Warmup(), Capture(4), Capture(1), Warmup(2), Capture(2), Admit("r0", 6, chunks=(2, 4)), Step(),
         Admit("r1", 6, chunks=(3, 3), pause=True), Step(), Prefill("r1"), Step(), Step(("r1",)), Idle(),
         AdmitDisaggregated("r2", 5), Step(("r2", "r0")), Preempt("r1"), Step(), Resume("r1"), Step(), Finish("r0"),
-        Admit("r0", 6, cached=5), Step(graph=False), Abort("r2"), Step(), Admit("r3", 40), Step(), Step(),
+        Admit("r0", 6, cached=5), Step(graph=False), Abort("r2"), Step(), Admit("r3", 24), Step(), Step(),
     )  # fmt: skip
     scenario = Scenario(config(worker), operations)
-    comes = [Admit("r0", 6), Admit("r1", 6), AdmitDisaggregated("r2", 5), Admit("r3", 40)]
+    comes = [Admit("r0", 6), Admit("r1", 6), AdmitDisaggregated("r2", 5), Admit("r3", 24)]
     assert told(run(launcher, scenario), run(launcher, each_alone(config(worker), comes, 9))) == [""]
 
 

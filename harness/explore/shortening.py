@@ -15,6 +15,7 @@ from harness.scenario import (
     Abort,
     Admit,
     AdmitDisaggregated,
+    Capture,
     Config,
     Finish,
     Idle,
@@ -118,6 +119,22 @@ def _without_bucket(scenario: Scenario) -> Iterator[Scenario]:
         yield from _with(scenario, buckets=tuple(other for other in buckets if other != bucket))
 
 
+def _smaller_bucket(scenario: Scenario) -> Iterator[Scenario]:
+    """The same with one bucket of another size, in the configuration and wherever it is captured or warmed up."""
+    buckets = scenario.config.buckets
+    for bucket in buckets:
+        for size in range(1, bucket):
+            config = replace(scenario.config, buckets=tuple(size if each == bucket else each for each in buckets))
+            if config_problem(config) is None:
+                yield repaired(config, (_of_size(op, bucket, size) for op in scenario.operations))
+
+
+def _of_size(operation: Operation, bucket: int, size: int) -> Operation:
+    if isinstance(operation, (Capture, Warmup)) and operation.bucket == bucket:
+        return replace(operation, bucket=size)
+    return operation
+
+
 def _fewer_drafts(scenario: Scenario) -> Iterator[Scenario]:
     for count in range(1, scenario.config.draft_len):
         yield from _with(scenario, draft_len=count)
@@ -142,7 +159,7 @@ def _with_names(operation: Operation, names: dict[str, str]) -> Operation:
 
 # What may be plainer about a whole scenario, one respect each.
 CONFIGURED: tuple[Callable[[Scenario], Iterator[Scenario]], ...] = (
-    _without_option, _smaller, _without_bucket, _fewer_drafts, _without_seed, _renamed,
+    _without_option, _without_bucket, _smaller_bucket, _smaller, _fewer_drafts, _without_seed, _renamed,
 )  # fmt: skip
 
 

@@ -121,6 +121,15 @@ def test_configuration_and_operands_become_as_plain_as_the_violation_allows() ->
     assert result.config == Config("dflash", 2, 2, (), draft_len=1)
 
 
+def test_a_bucket_that_is_needed_becomes_smaller_and_with_it_the_batch() -> None:
+    def broken(scenario: Scenario) -> bool:
+        return names(scenario) == ["capture", "admit", "step"]
+
+    result = minimal(Scenario(CONFIG, (Capture(3), Admit("a", 1), Step())), broken)
+    assert result.operations == (Capture(1), Admit("a", 1), Step())
+    assert (result.config.buckets, result.config.max_num_requests, result.config.seats) == ((1,), 1, 1)
+
+
 def test_two_operations_that_go_only_together_go() -> None:
     def broken(scenario: Scenario) -> bool:
         return names(scenario).count("preempt") == names(scenario).count("resume") and "step" in names(scenario)

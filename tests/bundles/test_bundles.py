@@ -14,11 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.bundles import Launched, write_bundles
+from harness.bundles.facts import gpus
 from harness.bundles.replaying import Replayed, replay
 from harness.bundles.texts import FILES, make_script
 from harness.cli.replay import replay as replay_command
 from harness.cli.repro import repro
 from harness.codec import decode, dumps
+from harness.devices import Device, NoDevices
 from harness.launch import Launcher
 from harness.protocol import Description
 from harness.scenario import Admit, Config, Scenario
@@ -137,6 +139,20 @@ def test_a_scenario_without_operations_holds_and_leaves_nothing(tmp_path: Path) 
     command = [str(tmp_path / "empty.yml"), "--isolation", "none", "--bundle", str(tmp_path / "kept")]
     result = CliRunner().invoke(replay_command, command)
     assert (result.exit_code, list((tmp_path / "kept").iterdir())) == (0, [])
+
+
+class _OneGpu(NoDevices):
+    def devices(self) -> tuple[Device, ...]:
+        return (Device("GPU-1", 0, "NVIDIA H100", 1 << 30),)
+
+    def free_bytes(self, uuid: str) -> int | None:
+        return {"GPU-1": 5}[uuid]
+
+
+def test_the_gpus_of_a_machine_are_told_with_the_one_that_was_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.bundles.facts.detect_inventory", _OneGpu)
+    facts = {"uuid": "GPU-1", "index": 0, "name": "NVIDIA H100", "total": 1 << 30, "parent": "", "free": 5}
+    assert json.loads(json.dumps(gpus("NVIDIA H100"))) == {"used": "NVIDIA H100", "gpus": [facts]}
 
 
 # --- the script

@@ -61,7 +61,7 @@ def minimise(
         finding = shortest(launcher, judged, faults, width)
         story = tell(launcher, finding.minimal, finding.violation, faults)
     write_atomically(out, dump_scenario(finding.minimal))
-    click.echo(f"{safe(finding.signature)}: {lengths(finding)}, {finding.tried} scenarios tried")
+    click.echo(f"{safe(finding.signature)}: {lengths(finding)}")
     click.echo(f"{story}\n{' '.join(command_words(['replay', str(out)]))}")
     raise click.exceptions.Exit(ExitCode.HOLDS if finding.whole else _INTERRUPTED)
 

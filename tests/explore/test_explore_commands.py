@@ -165,7 +165,7 @@ def test_minimise_writes_the_shortest_scenario_beside_the_given_one(monkeypatch:
     result = run(minimise, "odd.yml", *TARGET)
     assert result.exit_code == 0
     assert read_scenario(Path("odd.minimal.yml")).operations == (Admit("odd", 1),)
-    assert result.output.startswith("O-ENDS:error:RuntimeError: 1 operation of 3, ")
+    assert result.output.startswith("O-ENDS:error:RuntimeError: 1 operation of 3\n")
     assert result.output.endswith(f"harness replay odd.minimal.yml {' '.join(TARGET)}\n")
     with pytest.raises(UsageError, match=r"odd\.minimal\.yml: is there already; name another file with --out"):
         run(minimise, "odd.yml", *TARGET)
@@ -188,6 +188,18 @@ def test_minimise_refuses_what_breaks_nothing_and_what_cannot_be_done() -> None:
     Path("unset.yml").write_text(dump_scenario(ODD).replace("num_seq_slots: 2", "num_seq_slots: 0"))
     with pytest.raises(LaunchError, match=r"unset\.yml: target now_and_then:NowAndThen cannot do it: seats must"):
         run(minimise, "unset.yml", *TARGET)
+
+
+def test_what_a_relation_alone_sees_is_seen_by_a_replay() -> None:
+    operations = (Admit("a", 4), Admit("b", 7), Admit("c", 10), Step())
+    write_scenario(Scenario(Config("dflash", 3, 3, ()), operations), Path("order.yml"))
+    result = run(replay, "order.yml", "--fault", "slots-in-old-order", "--isolation", "none")
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        "R-ORDER: c at position 11: drafts differ from a run with batches in the opposite order",
+        "  after operation 3, step()",
+        "order.yml: violation in operation 3, step()",
+    ]
 
 
 @pytest.mark.slow

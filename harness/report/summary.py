@@ -132,11 +132,18 @@ def legend(results: Sequence[CaseResult]) -> list[tuple[str, list[tuple[str, str
 
 
 def examples(group: Sequence[CaseResult]) -> list[CaseResult]:
-    """Return the cases of one finding that are told in full: a silent one, rather production's, and a loud one."""
+    """Return the cases of one finding that are told in full: a silent one and a loud one.
+
+    Of the silent ones rather production's, or one that says what becomes of accepted drafts.
+    """
     silent = [result for result in group if result.silent]
-    rather = [result for result in silent if result.case.regime == "production"]
+    rather = [result for result in silent if result.case.regime == "production" or _costs_drafts(result)]
     loud = [result for result in group if not result.silent]
     return [*(rather or silent)[:1], *loud[:1]]
+
+
+def _costs_drafts(result: CaseResult) -> bool:
+    return result.left_alone is not None and any(each.collapsed for each in result.left_alone.acceptance)
 
 
 def fact(violation: Violation) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.catalogue import find_bug, load_reproducer
 from harness.launch import Launcher
-from harness.report.summary import left_alone
+from harness.report.summary import examples, left_alone
 from harness.reproduce import Parameters, reproduce
 from harness.scenario import WORKERS
 from harness.verdicts import CaseResult, LeftAlone
@@ -46,3 +48,9 @@ def test_the_report_says_from_where_to_where_it_fell(results: list[CaseResult]) 
         "ran to its end; nothing was raised, nothing was logged; the mean accepted length of r0 fell from "
         f"{hit.alone:.1f} to {hit.here:.1f}; the output is still plain greedy decoding's"
     )
+
+
+def test_of_the_silent_cases_the_one_that_costs_drafts_is_told(results: list[CaseResult]) -> None:
+    other = replace(results[0], left_alone=replace(_alone(results[0]), acceptance=()))
+    assert other.silent
+    assert examples([other, results[1]]) == [results[1]]

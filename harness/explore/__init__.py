@@ -1,4 +1,7 @@
-"""Random scenarios, trigger scenarios of seeded faults, and the matrix of faults and oracles."""
+"""Random scenarios, trigger scenarios of seeded faults, and the matrix of faults and oracles.
+
+The search (`search`, `finding`) is imported from its modules: it needs Hypothesis, which nothing else does.
+"""
 
 from __future__ import annotations
 

@@ -80,6 +80,15 @@ def _serve(line: bytes, channel: _Channel) -> bool:
     return serve_request(request, emit)
 
 
+def _hide_gpus(line: bytes) -> None:
+    """Leave no GPU in sight of a case on a CPU.
+
+    Engines ask what a machine has, and no fork can use what its zygote had begun of CUDA.
+    """
+    if b'"device":"cpu"' in line:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
 def _preload(line: bytes) -> None:
     """Import in the zygote what its forks would each import again. What goes wrong, each of them says itself."""
     import json
@@ -113,6 +122,7 @@ class _Zygote:
 
     def run(self, line: bytes) -> None:
         """Serve one request in a fork and report how that process ended."""
+        _hide_gpus(line)
         _preload(line)
         zygote = os.getpid()
         pid = os.fork()
@@ -175,6 +185,7 @@ def _main(descriptor: int, lifeline: int, mode: str, parent: int) -> None:
 def _serve_all(channel: _Channel) -> None:
     alive = True
     while alive and (line := channel.read()):
+        _hide_gpus(line)
         alive = _serve(line, channel)
         gc.collect()
         channel.write({"exit": 0})

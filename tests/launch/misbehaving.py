@@ -89,7 +89,8 @@ class Session:
             _DEEDS.get(operation.request, lambda: None)()
 
     def inspect(self) -> Inspection:
-        return Inspection({}, {}, (), {}, {"pid": os.getpid()})
+        seen = {"pid": os.getpid(), "gpus hidden": int(os.environ.get("CUDA_VISIBLE_DEVICES") == "")}
+        return Inspection({}, {}, (), {}, seen)
 
     def close(self) -> None:
         pass

@@ -177,6 +177,10 @@ def test_every_case_has_a_process_of_its_own_in_fork_and_shares_one_in_reuse(lau
     assert serving_pid(launcher.run(Run(scenario("a")), fresh=True)) not in (first, second)
 
 
+def test_a_case_on_a_cpu_sees_no_gpu(launcher: Launcher) -> None:
+    assert run(launcher, "fine").snapshots[0].metadata["gpus hidden"] == 1
+
+
 def test_no_isolation_runs_in_this_very_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(HERE)
     with Launcher(TARGET, isolation="none") as launcher:

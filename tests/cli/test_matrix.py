@@ -37,7 +37,7 @@ def result(folder: Path) -> Result:
 
 
 def test_a_caught_fault_is_shown_with_oracle_scenario_and_operation(result: Result) -> None:
-    assert "I-POS dummy-climbs (predicate) in one request in a bucket of two, step after step" in result.output
+    assert "I-POS dummy-climbs (predicate) in #19320, dflash, operation 7, step()" in result.output
     assert "1 of 1 faults caught, healthy engine holds" in result.output
 
 

@@ -9,8 +9,8 @@ from typing import cast
 from sections import result
 from traces import SCENARIO, trace
 
-from harness.pictures import draw
 from harness.launch import Launcher, Run
+from harness.pictures import draw
 from harness.trace import Trace
 from harness.verdicts import CaseResult
 

@@ -11,8 +11,8 @@ from reading import Reading
 from sections import section
 
 from harness.catalogue import find_bug, load_reproducer
-from harness.pictures import draw
 from harness.launch import Launcher
+from harness.pictures import draw
 from harness.report import render_results
 from harness.report.page import render_page
 from harness.report.section import Section

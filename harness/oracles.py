@@ -85,13 +85,16 @@ def screen(
     scenarios: Sequence[Scenario],
     faults: tuple[str, ...] = (),
     relations: Collection[str] = tuple(RELATIONS),
+    predicates: Collection[str] = tuple(PREDICATES),
 ) -> Iterator[tuple[int, Judgement]]:
     """Yield (position, what the scenario breaks first), those first that need no relation.
 
     For who looks at many: a run stops at the operation that breaks a predicate, and all its violations are of that
-    one; only a scenario that holds is compared with its relatives, by the named relations. `silent` stays empty.
+    one; only a scenario that holds is compared with its relatives. `silent` stays empty. `relations` and
+    `predicates` name those that are asked.
     """
-    monitors = [Monitor(scenario) for scenario in scenarios]
+    asked = [PREDICATES[name] for name in predicates]
+    monitors = [Monitor(scenario, asked) for scenario in scenarios]
     runs = [Run(scenario, monitor, faults) for scenario, monitor in zip(scenarios, monitors, strict=True)]
     holding: list[tuple[int, Judgement]] = []
     for index, trace in sorted(launcher.run_all(runs), key=lambda pair: pair[0]):

@@ -2,7 +2,7 @@
 
 Delta debugging over operations (ddmin: Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input,
 IEEE Transactions on Software Engineering 28(2), 2002), then plainer configurations and operands, then pairs of
-operations, all again until nothing gets lighter.
+operations, then steps that longer prompts or drafts stand for, all again until nothing gets lighter.
 
 The result is 1-minimal: take any one operation away, with it what is not legal any more without it, and the
 violation is lost.
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import combinations, islice, pairwise
 
-from harness.explore.shortening import CONFIGURED, removed, reworded, weight
+from harness.explore.shortening import CONFIGURED, absorbed, removed, reworded, weight
 from harness.scenario import Scenario
 
 __all__ = ["Minimiser", "Shows"]
@@ -29,14 +29,14 @@ class Minimiser:
     """Makes a scenario that shows a violation lighter; `best` is the lightest one so far that does.
 
     `width` scenarios are tried at a time, and the first one that shows it is taken, whichever ends first: the
-    result does not depend on it. No scenario is tried twice.
+    result does not depend on it. What did not show it is not tried again.
     """
 
     def __init__(self, scenario: Scenario, shows: Shows, width: int = 1) -> None:
         self.best = scenario
         self._shows = shows
         self._width = width
-        self._known: dict[Scenario, bool] = {}
+        self._failed: set[Scenario] = set()
 
     def run(self) -> Scenario:
         """Go on until nothing gets lighter, and return the result."""
@@ -48,6 +48,7 @@ class Minimiser:
                 self._exhaust(respect)
             self._reword()
             self._exhaust(_without_two)
+            self._exhaust(absorbed)
         return self.best
 
     def _leave_out_parts(self) -> None:
@@ -76,14 +77,13 @@ class Minimiser:
     def _lighter(self, candidates: Iterable[Scenario]) -> bool:
         """Take the first candidate that is lighter and shows the violation; return whether there was one."""
         limit = weight(self.best)
-        left = (c for c in candidates if c.operations and self._known.get(c, True) and weight(c) < limit)
-        while window := list(islice(left, self._width)):
-            new = [candidate for candidate in dict.fromkeys(window) if candidate not in self._known]
-            self._known.update(zip(new, self._shows(new), strict=True))
-            for candidate in window:
-                if self._known[candidate]:
-                    self.best = candidate
-                    return True
+        left = (one for one in candidates if one.operations and one not in self._failed and weight(one) < limit)
+        while window := list(dict.fromkeys(islice(left, self._width))):
+            shown = [one for one, shows in zip(window, self._shows(window), strict=True) if shows]
+            self._failed.update(set(window).difference(shown))
+            if shown:
+                self.best = shown[0]
+                return True
         return False
 
 

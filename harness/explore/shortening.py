@@ -25,9 +25,12 @@ from harness.scenario import (
     Warmup,
 )
 
-__all__ = ["CONFIGURED", "removed", "repaired", "reworded", "weight"]
+__all__ = ["CONFIGURED", "absorbed", "removed", "repaired", "reworded", "weight"]
 
 _NAMES = "abcdefghijklmnopqrstuvwxyz"
+_ABSORBED = 4  # steps in a row that a longer prompt may stand for
+_LONGER = 8  # tokens that the prompt may be longer
+_DRAFTS = 4  # drafts a step that longer ones may become
 
 
 def repaired(config: Config, operations: Iterable[Operation]) -> Scenario:
@@ -52,6 +55,32 @@ def _fitting(model: Model, operation: Operation) -> Operation | None:
 def removed(scenario: Scenario, indices: Collection[int]) -> Scenario:
     """Return `scenario` without some operations, and without what is not legal any more without them."""
     return repaired(scenario.config, (op for i, op in enumerate(scenario.operations) if i not in indices))
+
+
+def absorbed(scenario: Scenario) -> Iterator[Scenario]:
+    """Yield the same without some steps in a row, but with longer drafts, or a longer prompt.
+
+    What steps only fill a row with is there at once.
+    """
+    config, operations = scenario.config, scenario.operations
+    steps = [index for index, operation in enumerate(operations) if isinstance(operation, Step)]
+    for size in range(min(len(steps), _ABSORBED), 0, -1):
+        for start in range(len(steps) - size + 1):
+            left = [op for index, op in enumerate(operations) if index not in steps[start : start + size]]
+            for drafts in range(config.draft_len + 1, _DRAFTS + 1):
+                yield repaired(replace(config, draft_len=drafts), left)
+            for request in _requests(left):
+                for more in range(1, min(size * (config.draft_len + 1), _LONGER) + 1):
+                    yield repaired(config, (_longer(operation, request, more) for operation in left))
+
+
+def _longer(operation: Operation, request: str, more: int) -> Operation:
+    if isinstance(operation, Admit) and operation.request == request:
+        chunks = (*operation.chunks[:-1], operation.chunks[-1] + more) if operation.chunks else ()
+        return replace(operation, prompt_len=operation.prompt_len + more, chunks=chunks)
+    if isinstance(operation, AdmitDisaggregated) and operation.request == request:
+        return replace(operation, context_len=operation.context_len + more)
+    return operation
 
 
 def weight(scenario: Scenario) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from harness.invariants import RELATIONS
+from harness.invariants import PREDICATES, RELATIONS
 from harness.launch import Launcher
 from harness.oracles import screen
 from harness.scenario import Scenario
@@ -27,7 +27,9 @@ def signature_of(violation: Violation) -> str:
 
 @dataclass
 class Witness:
-    """Says whether scenarios show the violation of one signature, as their first one.
+    """Says whether scenarios show the violation of one signature: a predicate's as the first one.
+
+    A relation is asked whatever predicates say: else nothing plainer would count that they see, too.
 
     hits    how many of `BALLOTS` runs of the found scenario showed it: all of them where it is steady.
     tried   how many scenarios were asked about.
@@ -57,8 +59,8 @@ class Witness:
 
     def _run(self, scenarios: Sequence[Scenario]) -> list[bool]:
         invariant = self.signature.partition(":")[0]
-        relations = (invariant,) if invariant in RELATIONS else ()
-        judged = dict(screen(self.launcher, scenarios, self.faults, relations))
+        relations, predicates = ((invariant,), ()) if invariant in RELATIONS else ((), tuple(PREDICATES))
+        judged = dict(screen(self.launcher, scenarios, self.faults, relations, predicates))
         return [
             any(signature_of(violation) == self.signature for violation in judged[index].violations)
             for index in range(len(scenarios))

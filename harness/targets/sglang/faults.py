@@ -149,9 +149,14 @@ def _lengths_drift(parts: Parts) -> None:
 def _commit_one_short(parts: Parts) -> None:
     pool = parts.pools.draft
     write = pool.set_kv_buffer_prefix_valid
-    pool.set_kv_buffer_prefix_valid = lambda layer, places, counts, *rest: write(
-        layer, places, (counts - 1).clamp(min=1), *rest
-    )
+
+    def written(layer: Any, places: torch.Tensor, counts: torch.Tensor, *rest: Any) -> None:
+        short = counts.clone()
+        if len(short) > 1:
+            short[-1:] = (short[-1:] - 1).clamp(min=1)
+        write(layer, places, short, *rest)
+
+    pool.set_kv_buffer_prefix_valid = written
 
 
 def _result_overwritten(parts: Parts) -> None:
@@ -198,7 +203,9 @@ FAULTS = {
     "relay-by-batch-row": Fault("K07", "anchors are read by place in the batch, not by row", _relay_by_batch_row),
     "relay-not-seeded": Fault("K08", "the length that a prefill publishes is not the prompt's", _relay_not_seeded),
     "lengths-drift": Fault("K09", "every published length is one too long", _lengths_drift),
-    "commit-one-short": Fault("K10", "the context of the last accepted token is not stored", _commit_one_short),
+    "commit-one-short": Fault(
+        "K10", "the last accepted token of a batch's last request is not stored", _commit_one_short
+    ),
     "sampler-moves": Fault("K11", "every capture gives the sampler another output buffer", _sampler_moves),
     "result-overwritten": Fault("K12", "results of all steps share one buffer", _result_overwritten),
     "reserve-too-small": Fault("K14", "half a block is reserved for a step that writes one", _reserve_too_small),

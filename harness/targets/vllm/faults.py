@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -122,11 +121,10 @@ def _lengths_drift(parts: Parts, batch: Any, _old: Any) -> None:
 
 def _commit_one_short(parts: Parts, batch: Any, _old: Any) -> None:
     slots = parts.speculator._context_slot_mappings[0]
-    ends = batch.query_start_loc_np.tolist()
-    for start, end in pairwise(ends):
-        written = (slots[start:end] >= 0).nonzero().flatten()
-        if len(written) > 1:
-            slots[start + int(written[-1])] = -1
+    start, end = batch.query_start_loc_np[batch.num_reqs - 1 : batch.num_reqs + 1].tolist()
+    written = (slots[start:end] >= 0).nonzero().flatten()
+    if batch.num_reqs > 1 and len(written) > 1:
+        slots[start + int(written[-1])] = -1
 
 
 def _row_leaks(parts: Parts) -> None:
@@ -168,7 +166,7 @@ def _anchor_by_batch_row(parts: Parts) -> None:
 
 
 def _context_not_seeded(parts: Parts, _batch: Any, _old: Any) -> None:
-    if parts.target.key:  # of a prompt
+    if parts.target.key and parts.graphs[1].graphs:  # of a prompt
         parts.speculator._context_slot_mappings.fill_(-1)
 
 
@@ -207,13 +205,13 @@ FAULTS = {
         "K07", "anchors are read by place in the batch, not by row", _anchor_by_batch_row
     ),
     "context-not-seeded": Fault(
-        "K08", "the context of a prompt is not stored for the drafter", _prepared(_context_not_seeded)
+        "K08", "where a graph drafts behind a prompt, its context is not stored", _prepared(_context_not_seeded)
     ),
     "lengths-drift": Fault(
         "K09", "every length that the drafter is told is one too long", _prepared(_lengths_drift)
     ),
     "commit-one-short": Fault(
-        "K10", "the context of the last accepted token is not stored", _prepared(_commit_one_short)
+        "K10", "the last accepted token of a batch's last request is not stored", _prepared(_commit_one_short)
     ),
     "sampler-moves": Fault("K11", "every capture gives the drafts another buffer", _sampler_moves),
     "reserve-too-small": Fault("K14", "no blocks are reserved for the drafter's own tokens", _reserve_too_small),

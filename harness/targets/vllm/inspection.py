@@ -90,7 +90,9 @@ def _graph_tensors(engine: VLLMEngine) -> Iterator[tuple[str, GraphTensor]]:
     def by_row(tensor: torch.Tensor, entries: int) -> torch.Tensor:
         return tensor[: rows * entries].view(rows, entries)
 
-    yield "draft.sample_idx_mapping", GraphTensor(by_row(speculator.sample_idx_mapping, drafts), -1, POOL)
+    rows_of = by_row(speculator.sample_idx_mapping, drafts)
+    yield "draft.sample_idx_mapping", GraphTensor(rows_of, -1, POOL)
+    yield "draft.request_rows", GraphTensor(rows_of[:, 0], -1, POOL)
     yield "draft.sample_indices", GraphTensor(by_row(speculator.sample_indices, drafts), 0)
     yield "draft.sample_pos", GraphTensor(by_row(speculator.sample_pos, drafts), 0)
     yield "draft.slots", GraphTensor(by_row(runner.block_tables.slot_mappings[0], width), _PAD_SLOT)

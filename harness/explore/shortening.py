@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import fields, replace
+from itertools import product
 from typing import Any
 
 from harness.legality import Model, config_problem
@@ -213,18 +214,15 @@ def _forms(operation: Operation) -> Iterator[Operation]:
 
 
 def _prompts(admit: Admit) -> Iterator[Operation]:
-    yield from (Admit(admit.request, length) for length in (*_shorter(admit.prompt_len), admit.prompt_len))
-    yield replace(admit, pause=None)
-    yield replace(admit, chunks=(), pause=None)
-    if len(admit.chunks) > 2:
-        yield replace(admit, chunks=(admit.chunks[0], sum(admit.chunks[1:])))
-    cached = admit.cached or 0
-    for length in _shorter(admit.prompt_len):
-        yield replace(admit, prompt_len=length, chunks=(), pause=None)
-        yield replace(admit, prompt_len=length, chunks=(1, length - cached - 1))
-    if cached:
-        yield replace(admit, cached=None, chunks=(), pause=None)
-        yield replace(admit, prompt_len=admit.prompt_len - cached + 1, cached=1)
+    """Yield it shorter, with less of a prefix hit, in fewer chunks, without a pause, and all of these together."""
+    lengths = (*_shorter(admit.prompt_len), admit.prompt_len)
+    hits = (None, 1, admit.cached) if admit.cached else (None,)
+    for length, cached, paused in product(lengths, hits, (None, True) if admit.pause else (None,)):
+        rest = length - (cached or 0)
+        for chunks in ((), (1, rest - 1), admit.chunks) if admit.chunks else ((),):
+            fits = not chunks or (sum(chunks) == rest and min(chunks) > 0)
+            if rest > 0 and fits and not (paused and len(chunks) == 1):
+                yield Admit(admit.request, length, chunks, cached, paused if chunks else None)
 
 
 def _shorter(length: int) -> Iterator[int]:

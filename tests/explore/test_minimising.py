@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -121,6 +122,25 @@ def test_configuration_and_operands_become_as_plain_as_the_violation_allows() ->
     result = minimal(Scenario(CONFIG, operations), broken)
     assert result.operations == (Admit("a", 1), Admit("b", 1), Step())
     assert result.config == Config("dflash", 2, 2, (), draft_len=1)
+
+
+@pytest.mark.parametrize(
+    ("needed", "left"),
+    [
+        (lambda op: len(op.chunks) > 1, Admit("a", 2, (1, 1))),
+        (lambda op: op.cached, Admit("a", 2, (), 1)),
+        (lambda op: op.prompt_len > 4, Admit("a", 5)),
+    ],
+)
+def test_of_a_prompt_only_what_the_violation_needs_is_left(needed: Callable[[Admit], object], left: Admit) -> None:
+    def broken(scenario: Scenario) -> bool:
+        return any(isinstance(op, Admit) and needed(op) for op in scenario.operations) and "step" in names(
+            scenario
+        )
+
+    prompt = Admit("r3", 11, (4, 3, 2), 2, True)
+    scenario = Scenario(CONFIG, (prompt, Prefill("r3"), Prefill("r3"), Step()))
+    assert minimal(scenario, broken).operations == (left, Step())
 
 
 def test_a_bucket_that_is_needed_becomes_smaller_and_with_it_the_batch() -> None:

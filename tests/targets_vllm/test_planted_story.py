@@ -8,7 +8,7 @@ from harness.explore import Row, planted_for
 from harness.explore.matrix import fill_row
 from harness.legality import check
 from harness.oracles import Judgement
-from harness.scenario import WORKERS, Scenario
+from harness.scenario import WORKERS, Admit, Scenario
 from harness.trace import Outcome, Trace, Violation
 
 
@@ -22,7 +22,7 @@ def test_it_is_legal_for_both_workers_and_pads_captures_and_gives_a_row_twice() 
     for scenario in scenarios:
         check(scenario)
         assert scenario.capture_order == (2, 4)
-        names = [operation.request for operation in scenario.operations if operation.name == "admit"]
+        names = [operation.request for operation in scenario.operations if isinstance(operation, Admit)]
         assert sorted(names) == ["r0", "r0", "r1", "r2", "r3"]
     assert planted_for("any") == planted_for("another")
 

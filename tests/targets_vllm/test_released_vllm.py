@@ -104,7 +104,12 @@ def test_requests_come_and_go_in_every_way_and_draft_as_they_do_alone(launcher: 
         Admit("r0", 6, cached=5), Step(graph=False), Abort("r2"), Step(), Admit("r3", 24), Step(), Step(),
     )  # fmt: skip
     scenario = Scenario(config(worker), operations)
-    comes = [Admit("r0", 6), Admit("r1", 6), AdmitDisaggregated("r2", 5), Admit("r3", 24)]
+    comes: list[Admit | AdmitDisaggregated] = [
+        Admit("r0", 6),
+        Admit("r1", 6),
+        AdmitDisaggregated("r2", 5),
+        Admit("r3", 24),
+    ]
     assert told(run(launcher, scenario), run(launcher, each_alone(config(worker), comes, 9))) == [""]
 
 

@@ -87,9 +87,11 @@ def test_a_finding_never_takes_the_place_of_another_one(monkeypatch: pytest.Monk
     raise_in(monkeypatch, True)
     keep("db")
     arguments = (*TARGET, "--database", "db", "--scenarios", "1", "--length", "2")
-    for _ in range(2):
-        assert run(explore, *arguments).exit_code == 1
+    assert run(explore, *arguments).exit_code == 1
     (folder,) = Path("found").iterdir()
+    (folder / "story.txt").write_text("my notes\n")
+    assert run(explore, *arguments).exit_code == 1
+    assert [(folder / "story.txt").read_text(), *Path("found").iterdir()] == ["my notes\n", folder]
     (folder / "scenario.yml").write_text("mine\n")
     assert "found/O-ENDS-error-RuntimeError-2/scenario.yml" in run(explore, *arguments).output
     assert (folder / "scenario.yml").read_text() == "mine\n"

@@ -78,6 +78,19 @@ def test_what_a_relation_alone_sees_is_made_short_by_that_relation(launcher: Lau
     assert len(finding.minimal.operations) <= 3
 
 
+def test_a_relations_finding_that_breaks_a_predicate_too_is_told_by_the_predicate(launcher: Launcher) -> None:
+    order = ("slots-in-old-order",)
+    scenario = Scenario(Config("dflash", 3, 3, ()), (Admit("a", 4), Admit("b", 7), Admit("c", 10), Step()))
+    ((_, judged),) = screen(launcher, [scenario], order)
+    assert judged.violations[0].invariant == "R-ORDER"
+    both = (*order, "drafts-not-reserved")
+    assert Witness(launcher, both, "R-ORDER:drafts")([scenario]) == [True]  # whatever a predicate says
+    finding = shortest(launcher, judged, both, 2)
+    assert finding.signature == "I-BUDGET:overrun:tokens"
+    assert finding.found == scenario
+    assert finding.minimal.operations == (Admit("a", 1), Step())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["stale-tail", "absent-loses-slot", "reuse-continues", "drafts-not-reserved"])
 def test_whatever_is_found_is_one_minimal(launcher: Launcher, space: Space, fault: str) -> None:

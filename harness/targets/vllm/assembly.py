@@ -13,7 +13,7 @@ from harness.scenario import Config
 from harness.targets.base import Capture
 from harness.targets.common.kernels import point_at
 from harness.targets.vllm.blocks import Blocks
-from harness.targets.vllm.config import AUX_LAYERS, BLOCK, make_config
+from harness.targets.vllm.config import BLOCK, make_config
 from harness.targets.vllm.device import recorded
 from harness.targets.vllm.models import (
     HEADS,
@@ -22,7 +22,7 @@ from harness.targets.vllm.models import (
     DFlashDrafter,
     DSparkDrafter,
     TargetModel,
-    layer_classes,
+    layer_class,
 )
 
 __all__ = ["Parts", "build"]
@@ -83,7 +83,7 @@ def _captured_by(tree: Any, capture: Capture, undo: contextlib.ExitStack) -> Non
 
 def _load(tree: Any, runner: Any, settings: Any, config: Config) -> tuple[TargetModel, Any]:
     """Put the models in the engine's hands; what it would load from files is handed over."""
-    layer, _ = layer_classes(tree)
+    layer = layer_class(tree)
     spec = tree.kv.FullAttentionSpec(block_size=BLOCK, num_kv_heads=HEADS, head_size=WIDTH, dtype=torch.float32)
     layers = settings.compilation_config.static_forward_context
     names = {kind: [f"{kind}.layers.{index}" for index in range(LAYERS)] for kind in ("target", "draft")}
@@ -101,7 +101,6 @@ def _load(tree: Any, runner: Any, settings: Any, config: Config) -> tuple[Target
 
     runner.speculator.load_draft_model = load_draft_model
     runner.load_model(model=target)
-    assert tuple(AUX_LAYERS) == tuple(range(LAYERS))
     return target, made[0]
 
 

@@ -13,12 +13,12 @@ import torch
 
 from harness.scenario import Config
 from harness.targets.common.toy import HIDDEN, MASK_TOKEN, VOCAB
+from harness.targets.vllm.models import LAYERS
 
-__all__ = ["AUX_LAYERS", "BLOCK", "make_config"]
+__all__ = ["BLOCK", "make_config"]
 
 BLOCK = 4  # tokens of a block: small, so that every request has several
 _FEWEST_TOKENS = 16  # of a step; a longer prompt is prefilled in chunks, as by the engine's own scheduler
-AUX_LAYERS = (0, 1)  # layers of the target whose states the drafter is given
 
 
 def make_config(tree: Any, config: Config) -> Any:
@@ -86,7 +86,7 @@ class _Speculation:
 def _model(length: int) -> SimpleNamespace:
     hf_config = SimpleNamespace(
         model_type="stand-in",
-        dflash_config={"mask_token_id": MASK_TOKEN, "target_layer_ids": [layer - 1 for layer in AUX_LAYERS]},
+        dflash_config={"mask_token_id": MASK_TOKEN, "target_layer_ids": list(range(LAYERS))},
     )
     return SimpleNamespace(
         model="stand-in", architectures=["StandIn"], hf_config=hf_config, max_model_len=length,

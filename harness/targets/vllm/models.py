@@ -24,7 +24,7 @@ from harness.targets.common.toy import (
     states_of,
 )
 
-__all__ = ["HEADS", "LAYERS", "WIDTH", "DFlashDrafter", "DSparkDrafter", "Memory", "TargetModel", "layer_classes"]
+__all__ = ["HEADS", "LAYERS", "WIDTH", "DFlashDrafter", "DSparkDrafter", "Memory", "TargetModel", "layer_class"]
 
 Tensor = torch.Tensor
 LAYERS = 2
@@ -32,8 +32,8 @@ HEADS = 2
 WIDTH = HIDDEN // HEADS
 
 
-def layer_classes(tree: Any) -> tuple[type, type]:
-    """Return a cache layer and its attention backend, made of the engine's own base classes.
+def layer_class(tree: Any) -> Any:
+    """Return a cache layer with its attention backend, made of the engine's own base classes.
 
     A layer's metadata is the engine's common metadata itself: the stand-in models read it as it is.
     """
@@ -71,7 +71,7 @@ def layer_classes(tree: Any) -> tuple[type, type]:
         def get_kv_cache_spec(self, _vllm_config: Any) -> Any:
             return self.spec
 
-    return Layer, Backend
+    return Layer
 
 
 class Memory:

@@ -64,7 +64,7 @@ def loaded(tree: Path, program: str) -> Any:
     whole = (
         f"import json, sys\nsys.path.append({str(tree)!r})\nfrom pathlib import Path\n"
         "from harness.errors import LaunchError\nfrom harness.targets.sglang.loader import load_tree\n"
-        f"try:\n    tree = load_tree(Path({str(tree)!r}))\n"
+        f"try:\n    tree = load_tree(Path({str(tree)!r}), 'cpu')\n"
         "except LaunchError as error:\n    print(json.dumps(str(error)))\n    raise SystemExit\n"
         f"{program}\nprint(json.dumps(told))"
     )
@@ -128,9 +128,18 @@ def test_no_bytecode_is_written_into_a_folder_that_belongs_to_somebody(tree: Pat
     assert not [path for path in tree.rglob("*.pyc") if "triton" not in str(path)]
 
 
-def test_a_process_holds_one_engine(tree: Path, tmp_path: Path) -> None:
-    program = f"try:\n    load_tree(Path({str(tmp_path)!r}))\nexcept LaunchError as error:\n    told = str(error)"
-    assert loaded(tree, program) == f"{tmp_path}: this process holds {tree} already"
+def test_a_process_holds_one_engine_and_its_kernels_for_one_device(tree: Path, tmp_path: Path) -> None:
+    program = (
+        f"told = [load_tree(Path({str(tree)!r}), 'cpu') is tree]\n"
+        f"for folder, device in (({str(tmp_path)!r}, ''), ({str(tree)!r}, 'cuda:0')):\n"
+        "    try:\n        load_tree(Path(folder), device)\n"
+        "    except LaunchError as error:\n        told.append(str(error))"
+    )
+    assert loaded(tree, program) == [
+        True,
+        f"{tmp_path}: this process holds {tree} already",
+        f"{tree}: this process holds its kernels for another device than cuda:0",
+    ]
 
 
 def test_names_read_are_kept_beside_a_fetched_engine_and_read_no_second_time(tmp_path: Path) -> None:

@@ -177,10 +177,10 @@ def test_minimise_writes_the_shortest_scenario_beside_the_given_one(monkeypatch:
 
 
 def test_minimise_says_how_often_a_flaky_scenario_showed_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    raise_in(monkeypatch, False, True)
+    raise_in(monkeypatch, False, True, True)  # three or four of any five
     write_scenario(ODD, Path("odd.yml"))
     assert re.search(
-        r"1 operation of 3, shown by [23] of 5 further runs", run(minimise, "odd.yml", *TARGET).output
+        r"1 operation of 3, shown by [34] of 5 further runs", run(minimise, "odd.yml", *TARGET).output
     )
 
 

@@ -65,6 +65,7 @@ def draw_config(generator: random.Random, options: Collection[str] = OPTIONS) ->
         "page_size": generator.choice((3, 4, 8)),
         "recurrent": True,
         "verify": generator.randint(1, rows * config.draft_len),
+        "weights": "trained",  # with which drafts are accepted at all
     }
     on = {name: value for name, value in drawn.items() if generator.random() < _OPTION_ON and name in options}
     if config.worker != "dspark":

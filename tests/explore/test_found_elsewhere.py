@@ -28,7 +28,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def replayed(file: Path, form: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     monkeypatch.syspath_prepend(TREES)
     tree = importlib.import_module("laying").lay_tree(folder, "e", "d", form)
-    where = ("--target", "tensorrt_llm", "--source", str(tree), "--isolation", "none")
+    where = ("--target", "tensorrt_llm", "--source", str(tree))  # in a process that keeps nothing of the tree
     return CliRunner().invoke(replay, [str(file), *where])
 
 

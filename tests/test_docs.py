@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,15 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-@pytest.mark.parametrize("shown", shown_commands(), ids=lambda shown: f"{shown.page}: {shown.command[:50]}")
+def default_or_slow() -> list[Any]:
+    """The faults that the page of invariants breaks an engine with break it in other default tests, too."""
+    return [
+        pytest.param(shown, marks=[pytest.mark.slow] if shown.page == "invariants.md" else [])
+        for shown in shown_commands()
+    ]
+
+
+@pytest.mark.parametrize("shown", default_or_slow(), ids=lambda shown: f"{shown.page}: {shown.command[:50]}")
 def test_a_shown_command_runs_ends_and_prints_as_shown(checkout: Path, shown: Shown) -> None:
     part = _IN_PART.get(shown.command, "{}").format(shown.command)
     check(checkout, part, shown.code, shown.output if part == shown.command else ())

@@ -115,6 +115,7 @@ def test_the_environment_has_its_own_packages_and_of_this_one_torch_alone(harnes
     assert json.loads(done.stdout) == {"torch": True, "msgspec": True, "click": False, "yaml": False}
 
 
+@pytest.mark.slow
 def test_a_second_release_downloads_only_what_the_first_did_not_bring(
     harness: Command, index: Index, cache: Path
 ) -> None:
@@ -165,7 +166,7 @@ def test_a_hash_that_differs_from_the_index_is_refused_and_nothing_of_it_stays(
     assert not list((cache / "engines").rglob("*9.9.1*"))
 
 
-@pytest.mark.parametrize("error", ["ENOSPC", "EDQUOT"])
+@pytest.mark.parametrize("error", ["ENOSPC", pytest.param("EDQUOT", marks=pytest.mark.slow)])
 def test_a_full_disk_leaves_nothing_half_unpacked_and_keeps_the_download(
     harness: Command, index: Index, cache: Path, error: str
 ) -> None:
@@ -250,6 +251,7 @@ def test_a_file_that_was_changed_is_named_before_anything_is_launched(harness: C
         assert line.endswith(f"harness targets remove {RELEASE}, then harness targets fetch {RELEASE}")
 
 
+@pytest.mark.slow
 def test_a_change_that_keeps_size_and_time_shows_when_every_byte_is_looked_at(
     harness: Command, cache: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,5 +82,9 @@ def test_a_folder_is_taken_as_it_is_and_a_missing_one_hints_at_repo(repo: Path) 
 
 
 def test_installed_needs_the_package() -> None:
-    with pytest.raises(LaunchError, match="is not installed"):
-        resolve_source("tensorrt_llm", "installed")
+    command = ("-m", "harness", "repro", "6535874", "--target", "tensorrt_llm", "--source", "installed")
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == (
+        "harness: --source installed: package tensorrt_llm is not installed for this interpreter\n"
+    )

@@ -21,13 +21,15 @@ from harness.invariants import Monitor
 from harness.launch import Launcher, Run
 from harness.reproduce import reproduce
 from harness.scenario import WORKERS, Config, Scenario
+from harness.trace import Outcome
 from repro_cases.stories import captures, sweep
 
 __all__ = ["compared", "measured"]
 
 _SEATS = 5
+_RAISED = (Outcome.ERROR, Outcome.CRASH, Outcome.HANG)
 
-# name -> (verdict, hash or signature)
+# name -> (verdict, hash, signature or what was raised)
 Told = dict[str, tuple[str, str]]
 
 
@@ -38,7 +40,8 @@ def measured(source: str, device: str) -> Iterator[tuple[str, tuple[str, str]]]:
             reproducer = load_reproducer(entry)
             for result in reproduce(reproducer, few_cases(reproducer), launcher):
                 case = result.case
-                yield f"{entry.bug} {case.worker} {case.regime}", (result.word, result.drafted)
+                shown = result.detail if result.outcome in _RAISED else result.drafted
+                yield f"{entry.bug} {case.worker} {case.regime}", (result.word, shown)
         for worker in WORKERS:
             config = Config(worker, _SEATS, _SEATS, (1, 2, 4))
             scenario = Scenario(config, (*captures((2, 4, 1), "bucket"), *sweep(config)))

@@ -105,8 +105,9 @@ def facts() -> dict[str, str]:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    kernel = platform.release().partition("-")[0]  # without what its builder called it
     found = {
-        "processor": model, "cores": str(cores), "system": f"{platform.system()} {platform.release()}",
+        "processor": model, "cores": str(cores), "system": f"{platform.system()} {kernel}",
         "Python": platform.python_version(),
     }  # fmt: skip
     for package in ("torch", "pytest"):

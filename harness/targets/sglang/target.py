@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
-from harness.protocol import Description, FaultOrigin
+from harness.protocol import Description
 from harness.scenario import Config
 from harness.targets.base import OpenOptions, refuse_options
-from harness.targets.common.released import Tree, by_package, interpreted, site_of, version_of
-from harness.targets.common.session import OPERATIONS, ReleasedSession
+from harness.targets.common.description import describe_any, describe_tree
+from harness.targets.common.released import Tree, interpreted, site_of
+from harness.targets.common.session import ReleasedSession
 from harness.targets.sglang.assembly import build
 from harness.targets.sglang.device import computing, kernels_on_cpu
 from harness.targets.sglang.engine import SGLangEngine
@@ -34,32 +34,19 @@ class SGLangTarget:
 
     def describe(self) -> Description:
         """Say what the target can do with any release that has both workers."""
-        return Description(
-            name="sglang",
-            version="of the release given with --source",
-            devices=("cpu", "cuda"),
-            workers=("dflash", "dspark"),
-            operations=tuple(operation.name for operation in OPERATIONS),
-            faults={name: fault.summary for name, fault in sorted(FAULTS.items())},
-            origins={name: FaultOrigin(fault.kind, "") for name, fault in sorted(FAULTS.items())},
+        return describe_any(
+            "sglang",
+            ("cpu", "cuda"),
+            FAULTS,
             dummy="row 0 of the request pool and location 0, which no request is given",
             releases="at finish or abort",
-            keeps_absent=True,
             own=_OWN,
             stand_ins=_STAND_INS,
         )
 
     def describe_source(self, source: str) -> Description:
         """Say which modules of the release in `source` are its own and which are stand-ins."""
-        tree = _tree(source)
-        named = [module for module, _ in tree.ledger.empty]
-        given = [f"{module.rpartition('.')[2]}.{name}" for module, name in tree.ledger.given]
-        return replace(
-            self.describe(),
-            version=version_of(tree.folder, "sglang"),
-            own=(*_OWN, *by_package(tree.own)),
-            stand_ins=(*_STAND_INS, *(f"value of {name}" for name in sorted(given)), *by_package(named)),
-        )
+        return describe_tree(self.describe(), _tree(source))
 
     def preload(self, source: str) -> None:
         """Import the release in the process that forks for each case, none of which can use CUDA."""

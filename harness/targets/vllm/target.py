@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from harness.protocol import Description, FaultOrigin
+from harness.protocol import Description
 from harness.scenario import Config
 from harness.targets.base import OpenOptions, UnsupportedError, refuse_options
+from harness.targets.common.description import describe_any, describe_tree
 from harness.targets.common.kernels import interpret_kernels
-from harness.targets.common.released import Tree, by_package, site_of, version_of
-from harness.targets.common.session import OPERATIONS, ReleasedSession
+from harness.targets.common.released import Tree, site_of
+from harness.targets.common.session import ReleasedSession
 from harness.targets.vllm.assembly import build
 from harness.targets.vllm.device import computing
 from harness.targets.vllm.engine import VLLMEngine
@@ -43,32 +42,19 @@ class VLLMTarget:
 
     def describe(self) -> Description:
         """Say what the target can do with any release that has both workers."""
-        return Description(
-            name="vllm",
-            version="of the release given with --source",
-            devices=("cpu",),
-            workers=("dflash", "dspark"),
-            operations=tuple(operation.name for operation in OPERATIONS),
-            faults={name: fault.summary for name, fault in sorted(FAULTS.items())},
-            origins={name: FaultOrigin(fault.kind, "") for name, fault in sorted(FAULTS.items())},
+        return describe_any(
+            "vllm",
+            ("cpu",),
+            FAULTS,
             dummy="no row: padding is request -1, slot -1 and the null block 0",
             releases="in the step after finish or abort",
-            keeps_absent=True,
             own=_OWN,
             stand_ins=_STAND_INS,
         )
 
     def describe_source(self, source: str) -> Description:
         """Say which modules of the release in `source` are its own and which are stand-ins."""
-        tree = _tree(source)
-        named = [module for module, _ in tree.ledger.empty]
-        given = [f"{module.rpartition('.')[2]}.{name}" for module, name in tree.ledger.given]
-        return replace(
-            self.describe(),
-            version=version_of(tree.folder, "vllm"),
-            own=(*_OWN, *by_package(tree.own)),
-            stand_ins=(*_STAND_INS, *(f"value of {name}" for name in sorted(given)), *by_package(named)),
-        )
+        return describe_tree(self.describe(), _tree(source))
 
     def preload(self, source: str) -> None:
         """Import the release in the process that forks for each case."""

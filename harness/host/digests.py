@@ -9,7 +9,7 @@ Sums of integers do not depend on their order, so every device gives the same bi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -39,20 +39,14 @@ class Digester:
 
     def __init__(self) -> None:
         self._read: tuple[tuple[str, Rows, int], ...] = ()
-        self._plan: list[tuple[str, Words, Tensor]] = []
-        self._sums: Tensor | None = None
+        self._plans: list[_Plan] = []
 
     def __call__(self, tensors: Mapping[str, Rows]) -> Digests:
-        """Return the digests of tensors that are on one device, one integer a row."""
+        """Return the digests of tensors, one integer a row, in their order."""
         if not self._stands(tensors):
             self._prepare(tensors)
-        if self._sums is None:
-            return {}
-        self._sums.zero_()
-        for _, words, sums in self._plan:
-            _adder(sums.device.type)(words, sums)
-        values = iter(self._sums.tolist())
-        return {name: tuple(islice(values, words.rows)) for name, words, _ in self._plan}
+        found = {name: rows for plan in self._plans for name, rows in plan.digests()}
+        return found if len(self._plans) < 2 else {name: found[name] for name in tensors}
 
     def _stands(self, tensors: Mapping[str, Rows]) -> bool:
         return len(tensors) == len(self._read) and all(
@@ -65,12 +59,29 @@ class Digester:
         # What had to be copied to be read is copied anew every time.
         views = all(every[name].values.data_ptr() == rows[0].data_ptr() for name, rows in tensors.items())
         self._read = tuple((name, rows, rows[0].data_ptr()) for name, rows in tensors.items()) if views else ()
-        self._plan, self._sums = [], None
-        if every:
-            device = next(iter(every.values())).values.device
-            self._sums = torch.zeros(sum(words.rows for words in every.values()), dtype=torch.int64, device=device)
-            parts = self._sums.split([words.rows for words in every.values()])
-            self._plan = [(name, words, part) for (name, words), part in zip(every.items(), parts, strict=True)]
+        by_device: dict[torch.device, dict[str, Words]] = {}
+        for name, words in every.items():
+            by_device.setdefault(words.values.device, {})[name] = words
+        self._plans = [_Plan(words, device) for device, words in by_device.items()]
+
+
+class _Plan:
+    """The tensors of one device, and where their digests go: an engine has mirrors of a few on the host."""
+
+    def __init__(self, every: Mapping[str, Words], device: torch.device) -> None:
+        counts = [words.rows for words in every.values()]
+        self._sums = torch.zeros(sum(counts), dtype=torch.int64, device=device)
+        parts = self._sums.split(counts)
+        self._parts = [(name, words, part) for (name, words), part in zip(every.items(), parts, strict=True)]
+        self._add = _adder(device.type)
+
+    def digests(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield name and digests, with one transfer."""
+        self._sums.zero_()
+        for _, words, sums in self._parts:
+            self._add(words, sums)
+        values = iter(self._sums.tolist())
+        return ((name, tuple(islice(values, words.rows))) for name, words, _ in self._parts)
 
 
 @cache

@@ -54,7 +54,11 @@ def build(tree: Any, config: Config, device: str, capture: Capture) -> Parts:
     """Build the worker that `config` names, with its own code wherever that computes with rows."""
     settings = make_config(tree, config)
     undo = contextlib.ExitStack()
-    _captured_by(tree, capture, undo)
+    if device.startswith("cuda"):
+        # One pool for both graph managers, as the engine has it: but a session's, for it ends with its last graph.
+        tree.graphs.current_platform.graph_pool = torch.cuda.graph_pool_handle()
+    else:
+        _captured_by(tree, capture, undo)
     tree.workspace.init_workspace_manager(torch.device(device))
     runner = tree.runner.GPUModelRunner(settings, torch.device(device))
     target, drafter = _load(tree, runner, settings, config)

@@ -26,11 +26,11 @@ class Contexts:
         """Read the cache as it is now."""
         table = self._parts.runner.block_tables.block_tables[0].gpu
         rows = self._parts.runner.req_states.req_id_to_index
-        lengths = torch.zeros(len(table), 1, dtype=torch.int64)
+        lengths = torch.zeros(len(table), 1, dtype=torch.int64, device=table.device)
         for name, request in live.items():
             if name in rows:
                 lengths[rows[name]] = request.position
-        kept = torch.arange(table.shape[1] * BLOCK) < lengths
+        kept = torch.arange(table.shape[1] * BLOCK, device=table.device) < lengths
         found = torch.cat(list(self._parts.drafter.memory.contexts(table)), 2) * kept.unsqueeze(2)
         if self._tensor is None:
             self._tensor = torch.empty_like(found)
@@ -38,8 +38,9 @@ class Contexts:
 
     def receive(self, request: Request) -> None:
         """Write into both models' layers what another server computed of a request."""
-        places = torch.arange(request.position)
-        blocks = torch.tensor([block.block_id for block in request.blocks])
-        states = hidden_states([request.key] * request.position, places.tolist())
+        device = self._parts.runner.device
+        places = torch.arange(request.position, device=device)
+        blocks = torch.tensor([block.block_id for block in request.blocks], device=device)
+        states = hidden_states([request.key] * request.position, places.tolist()).to(device)
         for model in (self._parts.target, self._parts.drafter):
             model.memory.write(blocks[places // BLOCK] * BLOCK + places % BLOCK, states)

@@ -1,4 +1,7 @@
-"""The engine on a CPU: streams and events have nothing to wait for, and a CUDA graph is what the host captures."""
+"""The engine on its device. On CUDA it is left alone: streams and graphs are its own.
+
+On a CPU streams and events have nothing to wait for, and a CUDA graph is what the host captures.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +63,12 @@ def _nothing(*_: Any, **__: Any) -> None: ...
 
 
 @contextlib.contextmanager
-def computing() -> Iterator[None]:
-    """Let the engine's code compute on a CPU."""
+def computing(device: str) -> Iterator[None]:
+    """Let the engine's code compute on `device`."""
+    if device.startswith("cuda"):
+        with torch.cuda.device(device):
+            yield
+        return
     answers = (
         (torch.Tensor, "record_stream", _nothing),
         (torch.accelerator, "synchronize", _nothing),

@@ -68,6 +68,7 @@ class VLLMEngine:
         self._capture(bucket, self.parts.graphs)
 
     def _capture(self, bucket: int, managers: Sequence[Any]) -> None:
+        old: list[Any] = []  # until there are new ones: with its last graph a pool of graphs would end
         for manager in self.parts.graphs:
             width = manager.decode_query_len
             buckets = self._captured or [bucket]
@@ -80,8 +81,7 @@ class VLLMEngine:
             for mode, shapes in manager._capture_descs.items():
                 wanted = [shape for shape in shapes if shape.num_reqs == bucket and manager in managers]
                 manager._capture_descs[mode] = wanted
-            for shape in [shape for shape in manager.graphs if shape.num_reqs == bucket]:
-                del manager.graphs[shape]
+            old += [manager.graphs.pop(shape) for shape in [*manager.graphs] if shape.num_reqs == bucket]
         self.parts.runner.capture_model()
 
     def warmup(self, bucket: int | None) -> None:

@@ -11,6 +11,10 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+
+from harness.targets.common.released import interpreted
+
 __all__ = ["ABSENT", "NOT_OWN", "OWN", "given_names"]
 
 # Everything below one of these is imported from its file.
@@ -69,7 +73,7 @@ def given_names() -> dict[tuple[str, str], Any]:
     parallel = "vllm.distributed.parallel_state"
     return {
         ("vllm.logger", "init_logger"): _Logger,
-        ("vllm.platforms", "current_platform"): Platform(),
+        ("vllm.platforms", "current_platform"): Platform("cpu" if interpreted() else "cuda"),
         ("vllm.triton_utils.importing", "HAS_TRITON"): True,
         ("vllm.config", "get_layers_from_vllm_config"): _layers,
         ("vllm.config", "set_current_vllm_config"): _scope,
@@ -77,7 +81,7 @@ def given_names() -> dict[tuple[str, str], Any]:
         (parallel, "get_pp_group"): Rank,
         ("vllm.distributed", "get_pp_group"): Rank,
         (parallel, "is_global_first_rank"): _no,  # the first one shows a progress bar
-        (parallel, "graph_capture"): _scope,
+        (parallel, "graph_capture"): _scope if interpreted() else _side_stream,
         (parallel, "model_parallel_is_initialized"): _no,
         ("vllm.compilation.cudagraph_pool", "capture_pool"): _scope,
         ("vllm.compilation.breakable_cudagraph", "is_breakable_cudagraph_enabled"): _no,
@@ -137,6 +141,15 @@ def _all_tokens(logits: Any, top_k: None, top_p: None, **_: Any) -> Any:
 @contextlib.contextmanager
 def _scope(value: Any = None, *_: Any, **__: Any) -> Iterator[Any]:
     yield value
+
+
+@contextlib.contextmanager
+def _side_stream(device: Any) -> Iterator[None]:
+    """Capture beside the default stream, which cannot be captured."""
+    stream = torch.cuda.Stream(device)
+    stream.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(stream):
+        yield
 
 
 def _layers(vllm_config: Any, kind: type, names: Any = None) -> dict[str, Any]:
@@ -200,11 +213,16 @@ class _Logger(logging.LoggerAdapter[logging.Logger]):
 
 
 class Platform:
-    """One device on which the engine's kernels run. What else may be asked of a platform is no fact here."""
+    """One device on which the engine's kernels run. What else may be asked of a platform is no fact here.
 
-    device_type = "cpu"
+    The engine copies what it keeps on the host, for a view of pinned memory needs its compiled code.
+    """
+
     device_name = "stand-in"
-    dispatch_key = "CPU"
+    graph_pool: Any = None  # of the present session, on CUDA
+
+    def __init__(self, device_type: str) -> None:
+        self.device_type, self.dispatch_key = device_type, device_type.upper()
 
     def is_cuda(self) -> bool:
         """Its tensors are where kernels run."""
@@ -223,5 +241,6 @@ class Platform:
         """Forwards are told what the engine tells every platform."""
         return {}
 
-    def get_global_graph_pool(self) -> None:
-        """The host's graphs have a pool of their own."""
+    def get_global_graph_pool(self) -> Any:
+        """Return the pool that graphs share; what the host captures on a CPU has none."""
+        return self.graph_pool

@@ -36,6 +36,6 @@ ROOTS = {
 _VLLM = Package("vllm", "vLLM", ROOTS, ("dflash", "dspark"), OWN, NOT_OWN, ABSENT, given_names)
 
 
-def load_tree(folder: Path) -> Tree:
+def load_tree(folder: Path, device: str = "") -> Tree:
     """Load the release whose package lies in `folder`, or return it. Raises `LaunchError`, in one line."""
-    return load_package(_VLLM, folder, "cpu")
+    return load_package(_VLLM, folder, device)

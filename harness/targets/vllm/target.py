@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from harness.protocol import Description
 from harness.scenario import Config
-from harness.targets.base import OpenOptions, UnsupportedError, refuse_options
+from harness.targets.base import OpenOptions, refuse_options
 from harness.targets.common.description import describe_any, describe_tree
 from harness.targets.common.kernels import interpret_kernels
-from harness.targets.common.released import Tree, site_of
+from harness.targets.common.released import Tree, interpreted, site_of
 from harness.targets.common.session import ReleasedSession
 from harness.targets.vllm.assembly import build
 from harness.targets.vllm.device import computing
@@ -32,8 +34,8 @@ _OWN = (
 )  # fmt: skip
 _STAND_INS = (
     "target and draft models, and their loading", "attention backend", "scheduler loop", "prefix cache",
-    "model and speculative configuration", "platform: one device whose tensors lie on the CPU",
-    "streams and events", "process groups of one rank",
+    "model and speculative configuration", "platform: one device, without memory that it shares with the host",
+    "on a CPU: streams, events and graphs", "process groups of one rank",
 )  # fmt: skip
 
 
@@ -44,7 +46,7 @@ class VLLMTarget:
         """Say what the target can do with any release that has both workers."""
         return describe_any(
             "vllm",
-            ("cpu",),
+            ("cpu", "cuda"),
             FAULTS,
             dummy="no row: padding is request -1, slot -1 and the null block 0",
             releases="in the step after finish or abort",
@@ -57,22 +59,23 @@ class VLLMTarget:
         return describe_tree(self.describe(), _tree(source))
 
     def preload(self, source: str) -> None:
-        """Import the release in the process that forks for each case."""
-        _tree(source)
+        """Import the release in the process that forks for each case, none of which can use CUDA."""
+        _tree(source, "cpu")
 
     def open(self, config: Config, options: OpenOptions) -> ReleasedSession:
         """Open a worker. Raises `LaunchError` where the release has none that can be driven."""
         refuse_options(config, self.describe())
-        if options.device != "cpu":
-            raise UnsupportedError("target vllm runs on a CPU: its stand-ins have not been run on CUDA")
-        tree = _tree(options.source)
-        with computing():
+        tree = _tree(options.source, options.device)
+        with computing(options.device):
             parts = build(tree, config, options.device, options.capture)
         apply_faults(parts, options.faults)
-        return ReleasedSession("vLLM", VLLMEngine(parts, config, options.acquired), computing)
+        return ReleasedSession(
+            "vLLM", VLLMEngine(parts, config, options.acquired), partial(computing, options.device)
+        )
 
 
-def _tree(source: str) -> Tree:
-    tree = load_tree(site_of(source, "vllm"))
-    interpret_kernels(_KERNELS)
+def _tree(source: str, device: str = "") -> Tree:
+    tree = load_tree(site_of(source, "vllm"), device)
+    if interpreted():
+        interpret_kernels(_KERNELS)
     return tree

@@ -13,25 +13,18 @@ from harness.errors import UsageError
 from harness.hosts import interpreter_of
 from harness.launch import ISOLATIONS, Launcher
 from harness.targets import TARGETS
-from harness.targets.sources import resolve_source
 
-__all__ = [
-    "check_faults",
-    "check_sourced",
-    "find_source",
-    "launch_options",
-    "launcher_for",
-    "newest_fetched",
-]
+__all__ = ["check_faults", "fetch_option", "launch_options", "launcher_for"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
-_OWN_CODE = ("embedded",)  # targets that are part of the harness
-_FETCHED = ("sglang", "vllm")  # targets whose released versions can be fetched
+fetch_option = click.option(
+    "--fetch", is_flag=True, help="Fetch the versions that are named first, where they are not here yet."
+)
 
 
 def launch_options(command: F) -> F:
-    """Add --target, --source, --repo, --device, --fault and --isolation."""
+    """Add --target, --source, --fetch, --repo, --device, --fault and --isolation."""
     options = (
         click.option("--target", default="embedded", show_default=True, help="Engine under test."),
         click.option(
@@ -39,6 +32,7 @@ def launch_options(command: F) -> F:
             default="",
             help="A folder, 'installed', a fetched version, or with --repo a git revision.",
         ),
+        fetch_option,
         click.option("--repo", type=click.Path(path_type=Path), help="The git repository that revisions are of."),
         click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
         click.option("--fault", "faults", multiple=True, metavar="NAME", help="Seed a defect; may be repeated."),
@@ -51,57 +45,6 @@ def launch_options(command: F) -> F:
     for option in reversed(options):
         command = option(command)
     return command
-
-
-def find_source(target: str, source: str, repo: Path | None = None, option: str = "--source") -> str:
-    """Return `source` as a host takes it: with a folder for its place.
-
-    With `repo` it is a revision, except where it is written as a path. Raises `UsageError` for what cannot be
-    meant, `LaunchError` for what is not there.
-    """
-    if source:
-        check_sourced(target, f"{option} {source}")
-    if repo is not None and not source:
-        raise UsageError(f"--repo {repo}: say with {option} which revision of it")
-    if target not in TARGETS:
-        return source  # a target of the user's own: its source is its own business
-    if not source:
-        return ""
-    place = source.partition("?")[0]
-    written_as_path = place == "installed" or place.startswith(("/", "./", "../", "~"))
-    if target in _FETCHED and not written_as_path and not Path(place).is_dir():
-        from harness.fetching import resolve_fetched  # nobody else pays for it
-
-        return str(resolve_fetched(target, place, option))
-    try:
-        return resolve_source(target, source, None if written_as_path else repo)
-    except UsageError as error:
-        raise UsageError(str(error).replace("--source", option, 1)) from None
-
-
-def newest_fetched(target: str) -> str:
-    """Return the newest version of a target that was fetched, "" for a target that is not fetched.
-
-    Raises `UsageError` where none was.
-    """
-    if target not in _FETCHED:
-        return ""
-    from packaging.version import Version
-
-    from harness.fetching import fetched_releases  # nobody else pays for these
-
-    there = [release.version for release in fetched_releases() if release.engine.name == target]
-    if not there:
-        raise UsageError(
-            f"--target {target}: no version of it is fetched: harness targets fetch {target}==VERSION"
-        )
-    return max(there, key=Version)
-
-
-def check_sourced(target: str, what: str) -> None:
-    """Raise `UsageError` about `what` was given where the target's code is part of the harness."""
-    if target in _OWN_CODE:
-        raise UsageError(f"{what}: target {target} is part of the harness and has no other source")
 
 
 def launcher_for(

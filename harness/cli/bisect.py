@@ -11,7 +11,8 @@ import click
 from harness.bisect import Commit, Found, History, Shown, Verdict, open_history, search
 from harness.catalogue import find_bug
 from harness.cli._cases import CaseOptions, Plan, case_options, plan_cases
-from harness.cli._launch import check_sourced, launcher_for
+from harness.cli._launch import launcher_for
+from harness.cli._sources import check_sourced
 from harness.codec import dumps
 from harness.errors import ExitCode, LaunchError, UsageError
 from harness.files import write_atomically

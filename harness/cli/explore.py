@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli._commands import command_words
-from harness.cli._launch import check_faults, find_source, launch_options, launcher_for
+from harness.cli._launch import check_faults, launch_options, launcher_for
+from harness.cli._sources import fetch_named, find_source
 from harness.cli._story import lengths, tell
 from harness.codec import dumps
 from harness.errors import ExitCode, LaunchError, UsageError
@@ -58,6 +59,7 @@ _INTERRUPTED = 130  # as a shell says it of a command that ^C ended
 def explore(
     target: str,
     source: str,
+    fetch: bool,
     repo: Path | None,
     device: str,
     faults: tuple[str, ...],
@@ -87,6 +89,8 @@ def explore(
         )
     from harness.explore.search import Search
 
+    if fetch:
+        fetch_named(target, device, [("--source", source)])
     given = find_source(target, source, repo)
     with launcher_for(target, given, device, isolation, jobs) as launcher:
         check_faults(launcher, faults)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -9,7 +10,8 @@ from typing import NoReturn
 import click
 
 from harness.catalogue import load_catalogue, load_reproducer
-from harness.cli._launch import check_faults, find_source, launcher_for, newest_fetched
+from harness.cli._launch import check_faults, fetch_option, launcher_for
+from harness.cli._sources import fetch_named, find_source, newest_fetched
 from harness.codec import dumps
 from harness.errors import ExitCode, UsageError
 from harness.explore import caught_by_one_alone, planted_for, run_matrix, scenarios_for
@@ -24,6 +26,7 @@ __all__ = ["matrix"]
 @click.command()
 @click.option("--target", default="embedded", show_default=True, help="Engine under test.")
 @click.option("--source", default="", help="V1,V2: every bug's reproducer on these versions, or with --fault V.")
+@fetch_option
 @click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
 @click.option("--fault", "faults", multiple=True, metavar="NAME", help="Only this one, or all; may be repeated.")
 @click.option("--without", multiple=True, metavar="ORACLE", help="Leave an oracle out; may be repeated.")
@@ -33,6 +36,7 @@ __all__ = ["matrix"]
 def matrix(
     target: str,
     source: str,
+    fetch: bool,
     device: str,
     faults: tuple[str, ...],
     without: tuple[str, ...],
@@ -48,13 +52,13 @@ def matrix(
     Exit code 0: every fault is caught and the healthy engine holds; 1: not so, or with --ablate an oracle that no
     fault needs; 2: usage; 3: the target cannot be launched; 4: the harness itself failed.
     """
-    if source and not faults:
-        _show_versions(target, source, device, json_file, without or ablate or markdown)
-    for name in without:
-        if name not in ORACLES:
-            raise UsageError(f"--without {name}: no such oracle; there are {', '.join(ORACLES)}")
-    if markdown:
-        check_page(markdown)  # before a minute is spent on what could not be written
+    compared = bool(source) and not faults
+    _check(compared and bool(without or ablate or markdown), without, markdown)
+    names = source.split(",") if compared else [source]
+    if fetch:
+        fetch_named(target, device, [("--source", name) for name in names])
+    if compared:
+        _show_versions(target, names, device, json_file)
     version = source or newest_fetched(target)
     if version:
         click.echo(f"{target} {version}")
@@ -75,10 +79,19 @@ def matrix(
     raise click.exceptions.Exit(ExitCode.HOLDS if holds else ExitCode.VIOLATION)
 
 
-def _show_versions(target: str, source: str, device: str, json_file: Path | None, others: object) -> NoReturn:
-    if others:
+def _check(beside_versions: bool, without: tuple[str, ...], markdown: Path | None) -> None:
+    """Raise `UsageError` for what cannot be meant, before a minute is spent on it."""
+    if beside_versions:
         raise UsageError("--source: compares versions; to judge the planted faults of one, say --fault too")
-    found = {name: find_source(target, name) for name in source.split(",")}
+    for name in without:
+        if name not in ORACLES:
+            raise UsageError(f"--without {name}: no such oracle; there are {', '.join(ORACLES)}")
+    if markdown:
+        check_page(markdown)
+
+
+def _show_versions(target: str, names: Sequence[str], device: str, json_file: Path | None) -> NoReturn:
+    found = {name: find_source(target, name) for name in names}
     starts = {name: partial(launcher_for, target, place, device) for name, place in found.items()}
     cells = list(version_matrix([load_reproducer(entry) for entry in load_catalogue()], starts))
     click.echo(render_versions(cells), nl=False)

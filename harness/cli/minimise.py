@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from harness.cli._commands import command_words
-from harness.cli._launch import check_faults, find_source, launch_options, launcher_for
+from harness.cli._launch import check_faults, launch_options, launcher_for
+from harness.cli._sources import fetch_named, find_source
 from harness.cli._story import lengths, tell
 from harness.errors import ExitCode, LaunchError, Place, UsageError
 from harness.explore.finding import shortest
@@ -36,6 +37,7 @@ def minimise(
     file: Path,
     target: str,
     source: str,
+    fetch: bool,
     repo: Path | None,
     device: str,
     faults: tuple[str, ...],
@@ -54,6 +56,8 @@ def minimise(
     out = out or file.with_suffix(".minimal.yml")
     if out.exists():
         raise UsageError("is there already; name another file with --out", Place(str(out)))
+    if fetch:
+        fetch_named(target, device, [("--source", source)])
     with launcher_for(target, find_source(target, source, repo), device, isolation, jobs) as launcher:
         check_faults(launcher, faults)
         judged = _broken(launcher, scenario, faults, file)

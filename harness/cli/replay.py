@@ -9,7 +9,8 @@ import click
 from harness.bundles import Launched, check_folder, write_bundles
 from harness.cli._bundles import bundle_option, say_bundles
 from harness.cli._commands import command_words
-from harness.cli._launch import check_faults, find_source, launch_options, launcher_for
+from harness.cli._launch import check_faults, launch_options, launcher_for
+from harness.cli._sources import fetch_named, find_source
 from harness.codec import dumps
 from harness.files import write_atomically
 from harness.launch import Launcher
@@ -36,6 +37,7 @@ def replay(
     file: Path,
     target: str,
     source: str,
+    fetch: bool,
     repo: Path | None,
     device: str,
     faults: tuple[str, ...],
@@ -48,6 +50,8 @@ def replay(
     scenario = read_scenario(file)
     if bundle:
         check_folder(bundle)
+    if fetch:
+        fetch_named(target, device, [("--source", source)])
     # One host: a second one costs more to start than the scenario and its relatives take.
     with launcher_for(target, find_source(target, source, repo), device, isolation, jobs=1) as launcher:
         check_faults(launcher, faults)

@@ -12,9 +12,10 @@ from harness.bundles import Launched, check_folder
 from harness.catalogue import find_bug, load_catalogue
 from harness.cli._bundles import bundle_option, say_bundles
 from harness.cli._cases import CaseOptions, Plan, case_options, plan_cases
-from harness.cli._launch import find_source, launch_options
+from harness.cli._launch import launch_options
 from harness.cli._sections import section_of
 from harness.cli._sides import Ran, run_side
+from harness.cli._sources import fetch_named, find_source
 from harness.codec import dumps
 from harness.errors import UsageError
 from harness.files import write_atomically
@@ -45,6 +46,7 @@ def repro(
     bug: str,
     target: str,
     source: str,
+    fetch: bool,
     repo: Path | None,
     device: str,
     faults: tuple[str, ...],
@@ -77,10 +79,12 @@ def repro(
     names = [("--source", source)] + ([("--against", against)] if against else [])
     if target == "tensorrt_llm" and not source:
         raise UsageError(f"--target {target}: say with --source where its code is")
-    for option, name in names:
-        find_source(target, name, repo, option)
     if bundle:
         check_folder(bundle)
+    if fetch:
+        fetch_named(target, device, names)
+    for option, name in names:
+        find_source(target, name, repo, option)
     ran = []
     for option, name in names:
         found = find_source(target, name, repo, option)

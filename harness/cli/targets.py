@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from harness.cli._launch import find_source, launcher_for
+from harness.cli._launch import fetch_option, launcher_for
+from harness.cli._sources import fetch_named, find_source
 from harness.errors import HarnessError, LaunchError, UsageError
 from harness.fetching import ENGINES, Depth, fetch, fetched_releases, parse_release, remove
 from harness.launch import Launcher
@@ -22,10 +23,11 @@ __all__ = ["targets"]
 @click.option(
     "--source", default="", help="A folder, 'installed', a fetched version, or with --repo a git revision."
 )
+@fetch_option
 @click.option("--repo", type=click.Path(path_type=Path), help="The git repository that a revision is of.")
 @click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
 @click.pass_context
-def targets(context: click.Context, target: str, source: str, repo: Path | None, device: str) -> None:
+def targets(context: click.Context, target: str, source: str, fetch: bool, repo: Path | None, device: str) -> None:
     """Say what each target is, what it can do and which of its code is real.
 
     With --target one that cannot be launched ends with exit code 3.
@@ -33,11 +35,13 @@ def targets(context: click.Context, target: str, source: str, repo: Path | None,
     if context.invoked_subcommand is not None:
         return
     if target:
+        if fetch:
+            fetch_named(target, device, [("--source", source)])
         with launcher_for(target, find_source(target, source, repo), device, jobs=1) as launcher:
             lines = [*_lines(launcher.describe()), *_silent(launcher)]
         click.echo("\n".join([target, *(f"  {line}" for line in lines)]))
         return
-    if source or repo:
+    if source or fetch or repo:
         raise UsageError("--source: say with --target whose it is")
     for name in TARGETS:
         try:

@@ -23,7 +23,8 @@ def resolve_fetched(target: str, version: str, option: str = "--source") -> Path
         there = [other.version for other in fetched_releases() if other.engine.name == target]
         known = f"; fetched are {', '.join(there)}" if there else ""
         raise UsageError(
-            f"{option} {version}: neither a folder nor a fetched version{known}: harness targets fetch {release}"
+            f"{option} {version}: neither a folder nor a fetched version{known}: harness targets fetch {release}, "
+            "or say --fetch, too"
         )
     check_release(folder, Depth.QUICK)
     refresh_shared(folder)

@@ -243,7 +243,8 @@ def test_a_file_that_was_changed_is_named_before_anything_is_launched(harness: C
     harness("targets", "fetch", RELEASE)
     changed = fetched(cache) / "site" / "sglang" / "__init__.py"
     changed.write_text("import os\n")
-    for words in (("targets", "fetch", RELEASE), ("repro", "6535874", "--target", "sglang", "--source", "9.9.1")):
+    launch = ("repro", "6535874", "--target", "sglang", "--source", "9.9.1")
+    for words in (("targets", "fetch", RELEASE), launch, (*launch, "--fetch")):
         failed = harness(*words)
         assert failed.returncode == 3
         (line,) = failed.stderr.splitlines()
@@ -288,8 +289,27 @@ def test_a_source_that_is_not_fetched_says_how_to_fetch_it(harness: Command) -> 
     failed = harness("repro", "6535874", "--target", "sglang", "--source", "9.9.1")
     assert failed.returncode == 2
     assert failed.stderr == (
-        "harness: --source 9.9.1: neither a folder nor a fetched version: harness targets fetch sglang==9.9.1\n"
+        "harness: --source 9.9.1: neither a folder nor a fetched version: harness targets fetch sglang==9.9.1, "
+        "or say --fetch, too\n"
     )
+
+
+def test_one_command_fetches_what_it_needs_and_goes_on_and_the_next_needs_no_network(
+    harness: Command, index: Index
+) -> None:
+    program = f"{BARE}\nimport harness.cli.matrix as m\nm.version_matrix = lambda _, starts: print(*starts) or []"
+    index.add("sglang", "9.9.2", {"sglang/__init__.py": "", **dict.fromkeys(needed(), "")})
+    words = ("matrix", "--target", "sglang", "--fetch", "--source")
+    assert harness(*words, "9.9.1", program=program).returncode == 0
+    both = harness(*words, "9.9.1,9.9.2", program=program)
+    assert (both.returncode, both.stdout.splitlines()[0]) == (0, "9.9.1 9.9.2"), both.stderr
+    lines = both.stderr.splitlines()
+    assert lines[0].startswith("sglang==9.9.2: 1 packages to download, 0.0 MB, into ")
+    assert lines[-1].startswith("sglang==9.9.2: fetched into ")
+    assert index.asked == [WHEEL, "sglang-9.9.2-py3-none-any.whl"]
+    index.close()
+    again = harness(*words, "9.9.1,9.9.2", program=program)
+    assert (again.returncode, again.stdout, again.stderr) == (0, both.stdout, "")
 
 
 def test_planted_faults_are_those_of_the_newest_version_that_is_fetched(cache: Path, harness: Command) -> None:
@@ -297,7 +317,8 @@ def test_planted_faults_are_those_of_the_newest_version_that_is_fetched(cache: P
     none = harness("matrix", "--target", "vllm", program=program)
     assert none.returncode == 2
     assert none.stderr == (
-        "harness: --target vllm: no version of it is fetched: harness targets fetch vllm==VERSION\n"
+        "harness: --target vllm: no version of it is fetched: harness targets fetch vllm==VERSION, "
+        "or say --source VERSION --fault all --fetch\n"
     )
     for version in ("0.9.0", "0.33.0"):
         folder = cache / "engines" / f"vllm-{version}-{python_tag()}"

@@ -1,9 +1,9 @@
 """A released engine on a CPU (tapes, interpreted kernels) and CUDA (graphs, compiled kernels): the same drafts?
 
-`python -m benchmarks.released_on_cuda TARGET SOURCE OUT.json [--device cuda] [--jobs N] [--against CPU.json]` runs the
-catalogue's bugs, a few cases each, and every planted fault; it writes verdicts and hashes of all that was drafted,
-and exits 1 unless those of the bugs are those of `--against`, and the same faults show. A fault may be told by another
-invariant there: an interpreted kernel is watched, a compiled one is not.
+`python -m benchmarks.released_on_cuda TARGET SOURCE OUT.json [--device cuda] [--jobs N] [--against CPU.json]` runs
+the catalogue's bugs, a few cases each, and every planted fault; it writes verdicts and hashes of all that was
+drafted, and exits 1 unless those of the bugs are those of `--against`, and the same faults show. A fault may be
+told by another invariant there: an interpreted kernel is watched, a compiled one is not.
 SOURCE is a fetched version, or a folder with the engine's package in it.
 """
 

@@ -93,9 +93,11 @@ class ReleasedSession:
         """Do `operation`; raises what the worker raises, `UnsupportedError` for what it cannot do."""
         before = self._engine.rows()
         self._engine.begin()
-        with self._computing():
-            self._apply(operation)
-        self._events = _row_events(before, self._engine.rows())
+        try:
+            with self._computing():
+                self._apply(operation)
+        finally:
+            self._events = _row_events(before, self._engine.rows())
 
     def _apply(self, operation: Operation) -> None:
         engine = self._engine
@@ -151,11 +153,7 @@ class ReleasedSession:
 
 
 def _row_events(before: dict[str, int], after: dict[str, int]) -> tuple[Event, ...]:
-    """Return who got and who lost a row."""
-    released = [
-        Event(EventKind.RELEASE, POOL, name, row) for name, row in before.items() if after.get(name) != row
-    ]
-    acquired = [
-        Event(EventKind.ACQUIRE, POOL, name, row) for name, row in after.items() if before.get(name) != row
-    ]
+    """Return who got and who lost a row. Who has another row than before did neither: no operation does that."""
+    released = [Event(EventKind.RELEASE, POOL, name, row) for name, row in before.items() if name not in after]
+    acquired = [Event(EventKind.ACQUIRE, POOL, name, row) for name, row in after.items() if name not in before]
     return tuple(released + acquired)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from harness.explore import Row, planted_for
 from harness.explore.matrix import fill_row
 from harness.legality import check
 from harness.oracles import Judgement
-from harness.scenario import WORKERS, Admit, Scenario
+from harness.scenario import WORKERS, Admit, Finish, Scenario
 from harness.trace import Outcome, Trace, Violation
 
 
@@ -16,14 +18,20 @@ def judgement(scenario: Scenario, outcome: Outcome, *found: Violation) -> Judgem
     return Judgement(Trace(scenario, "t", "cpu", outcome=outcome, detail="no such buffers"), list(found))
 
 
-def test_it_is_legal_for_both_workers_and_pads_captures_and_gives_a_row_twice() -> None:
+def test_it_is_legal_for_both_workers_and_pads_captures_and_fills_the_pool_and_gives_rows_anew() -> None:
     scenarios = planted_for("any")
     assert [scenario.config.worker for scenario in scenarios] == list(WORKERS)
     for scenario in scenarios:
         check(scenario)
         assert scenario.capture_order == (2, 4)
         names = [operation.request for operation in scenario.operations if isinstance(operation, Admit)]
-        assert sorted(names) == ["r0", "r0", "r1", "r2", "r3"]
+        assert sorted(names) == ["r0", "r0", "r1", "r1", "r2", "r3", "r4", "r4"]
+        at_once = [
+            (gone.request, come.request)
+            for gone, come in pairwise(scenario.operations)
+            if isinstance(gone, Finish) and isinstance(come, Admit)
+        ]
+        assert at_once == [("r2", "r4"), ("r4", "r4")], "into a full pool, with no step in between"
     assert planted_for("any") == planted_for("another")
 
 

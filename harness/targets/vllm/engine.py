@@ -12,11 +12,11 @@ from typing import Any
 
 from harness.scenario import Config
 from harness.targets.base import Inspection, UnsupportedError
-from harness.targets.common.session import POOL
 from harness.targets.vllm.assembly import Parts
 from harness.targets.vllm.contexts import Contexts
 from harness.targets.vllm.inspection import inspect_engine
 from harness.targets.vllm.requests import Request
+from harness.targets.vllm.rows import Rows
 from harness.trace import Event
 
 __all__ = ["VLLMEngine"]
@@ -26,6 +26,7 @@ class VLLMEngine:
     """One model runner at work. `batch`, `padded` and `graph` tell of the last forward.
 
     reserved, consumed  tokens that a step found blocks for behind the contexts, and those that it wrote.
+    rows_told           who was given or refused a row, and whose results it was given.
     """
 
     def __init__(self, parts: Parts, config: Config, acquired: Callable[[str, int], None]) -> None:
@@ -41,7 +42,8 @@ class VLLMEngine:
         self._preempted: dict[str, Request] = {}
         self._known: set[str] = set()
         self._captured: list[int] = []
-        _tell(parts.runner.req_states, acquired)
+        self._leaving: dict[str, set[str]] = {"finished_req_ids": set(), "preempted_req_ids": set()}
+        self.rows_told = Rows(parts.runner, acquired)
         self._greedy = parts.tree.sampling.SamplingParams(temperature=0.0, max_tokens=1 << 20)
 
     # -- operations --------------------------------------------------------
@@ -50,11 +52,18 @@ class VLLMEngine:
         """Forget what the last operation showed."""
         self.batch, self.padded, self.graph, self.stepped = (), 0, None, {}
         self.reserved = self.consumed = 0
+        self.rows_told.refusals.clear()
 
     def rows(self) -> dict[str, int]:
         """Return who holds which row."""
         held = self.parts.runner.req_states.req_id_to_index
         return {name: held[name] for name in self.live if name in held}
+
+    def retiring(self) -> list[int]:
+        """Return the rows of requests that left since the last step: the next one gives them back."""
+        held, rows = self.parts.runner.req_states.req_id_to_index, self.rows().values()
+        left = [held[name] for names in self._leaving.values() for name in names if name in held]
+        return sorted(set(left) - set(rows))
 
     def capture(self, bucket: int) -> None:
         """Capture a bucket of both models by the engine's own loop, the target first.
@@ -136,19 +145,17 @@ class VLLMEngine:
             raise UnsupportedError("vLLM drafts fewer tokens only where a schedule of draft lengths is configured")
 
     def finish(self, name: str) -> None:
-        """Let a request go, by a step that schedules nobody: its row is free then."""
+        """Let a request go. The runner is told with the next step, as by the engine's scheduler."""
         request = self.live.pop(name) if name in self.live else self._preempted.pop(name)
         self.parts.blocks.release(request, keep=True)
-        self._execute(self._plan(finished_req_ids={name}))
-        self._known.discard(name)
+        self._leave(name, "finished_req_ids")
 
     def preempt(self, name: str) -> None:
         """Take a request's row and blocks; its tokens stay."""
         request = self._preempted[name] = self.live.pop(name)
         self.parts.blocks.release(request, keep=False)
         request.position = 0
-        self._execute(self._plan(preempted_req_ids={name}))
-        self._known.discard(name)
+        self._leave(name, "preempted_req_ids")
 
     def resume(self, name: str) -> None:
         """Give a preempted request a row again, and prefill all that it had said."""
@@ -165,6 +172,10 @@ class VLLMEngine:
         self.live.clear()
 
     # -- what operations consist of ----------------------------------------
+
+    def _leave(self, name: str, kind: str) -> None:
+        self._known.discard(name)
+        self._leaving[kind].add(name)
 
     def _dummy(self, rows: int) -> None:
         self.parts.runner._dummy_run(rows * (self.config.draft_len + 1), uniform_decode=True)
@@ -191,7 +202,11 @@ class VLLMEngine:
     def _execute(self, plan: Any) -> Any:
         """Run the plan as the engine core does; return its output, None where nobody was scheduled."""
         runner = self.parts.runner
+        for kind, names in self._leaving.items():
+            setattr(plan, kind, set(names))
         runner.execute_model(plan)
+        for names in self._leaving.values():
+            names.clear()
         return runner.sample_tokens(None).get_output() if plan.total_num_scheduled_tokens else None
 
     def _scheduled(self, request: Request, tokens: int, reserve: int) -> dict[str, Any]:
@@ -263,6 +278,7 @@ class VLLMEngine:
             request.emitted, request.accepted = tuple(taken), len(taken) - 1
             request.drafts = tuple(states.draft_tokens[states.req_id_to_index[name]].tolist())
             request.context = counts[place] - self.lookahead
+            request.generation = self.rows_told.made_for(states.req_id_to_index[name])
         self.stepped = {name: self.live[name] for name in output.req_ids}
         self.batch = tuple(output.req_ids)
         self.padded, self.graph = rows or len(requests), rows
@@ -277,14 +293,3 @@ class VLLMEngine:
         width = manager.decode_query_len
         shape = manager.dispatch(rows, rows * width, width, 0)
         return shape.num_reqs if shape in manager.graphs else None
-
-
-def _tell(states: Any, acquired: Callable[[str, int], None]) -> None:
-    """Let the host know of every row that a request gets, before anything is computed for it."""
-    add = states.add_request
-
-    def added(*args: Any, **options: Any) -> None:
-        add(*args, **options)
-        acquired(POOL, states.req_id_to_index[options["req_id"]])
-
-    states.add_request = added

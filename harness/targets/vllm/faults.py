@@ -14,6 +14,13 @@ import torch
 
 from harness.targets.base import UnsupportedError
 from harness.targets.vllm.assembly import Parts
+from harness.targets.vllm.row_faults import (
+    new_rows_first,
+    refusal_ignored,
+    results_come_late,
+    reuse_continues,
+    row_zero_is_none,
+)
 
 __all__ = ["FAULTS", "Fault", "apply_faults"]
 
@@ -61,7 +68,7 @@ def _prepared(spoil: Spoil) -> Callable[[Parts], None]:
         old = {"slots": torch.full_like(parts.runner.block_tables.slot_mappings[0], -1)}
 
         def spoiled(*args: Any) -> None:
-            old["rows"] = speculator.sample_idx_mapping.clone()
+            old["rows"], old["seeds"] = speculator.sample_idx_mapping.clone(), speculator.seeds.clone()
             prepare(*args)
             spoil(parts, args[9], old)
             old["slots"] = args[1].clone()  # verification writes there in between
@@ -170,6 +177,17 @@ def _context_not_seeded(parts: Parts, _batch: Any, _old: Any) -> None:
         parts.speculator._context_slot_mappings.fill_(-1)
 
 
+def _seeds_not_copied(parts: Parts, _batch: Any, old: dict[str, torch.Tensor]) -> None:
+    parts.speculator.seeds.copy_(old["seeds"])
+
+
+def _eager_for_ever(parts: Parts) -> None:
+    module = parts.tree.graphs
+    fits = module._is_compatible
+    parts.undo.callback(setattr, module, "_is_compatible", fits)
+    module._is_compatible = lambda shape, rows, *rest: fits(shape, rows, *rest) and shape.num_reqs == rows
+
+
 def _reserve_too_small(parts: Parts) -> None:
     cover = parts.blocks.cover
     parts.blocks.cover = lambda request, tokens: cover(  # type: ignore[method-assign]  # that is the fault
@@ -197,6 +215,9 @@ FAULTS = {
     "sentinel-missing": Fault(
         "K03", "padding keeps the cache slots of an earlier batch, and writes there", _prepared(_sentinel_missing)
     ),
+    "new-rows-first": Fault(
+        "K04", "requests that come are given rows before those of ended ones are free", new_rows_first
+    ),
     "row-leaks": Fault("K05", "the row of a request that ended is not given back", _row_leaks),
     "drafts-not-cleared": Fault(
         "K06", "a request starts with the drafts of whoever had its row before", _drafts_not_cleared
@@ -214,5 +235,19 @@ FAULTS = {
         "K10", "the last accepted token of a batch's last request is not stored", _prepared(_commit_one_short)
     ),
     "sampler-moves": Fault("K11", "every capture gives the drafts another buffer", _sampler_moves),
+    "results-come-late": Fault(
+        "K12", "how much was rejected is told with the next step, to whoever has the rows then", results_come_late
+    ),
+    "reuse-continues": Fault(
+        "K12", "an id that ended and comes again before a step goes on with its row", reuse_continues
+    ),
+    "seeds-not-copied": Fault(
+        "K13", "a draft is told everything of its requests but their seeds", _prepared(_seeds_not_copied)
+    ),
     "reserve-too-small": Fault("K14", "no blocks are reserved for the drafter's own tokens", _reserve_too_small),
+    "eager-for-ever": Fault(
+        "K15", "a graph is found for batches of its very size alone; the others run without one", _eager_for_ever
+    ),
+    "refusal-ignored": Fault("K15", "a request that finds no row free is sent to row 0", refusal_ignored),
+    "row-zero-is-none": Fault("K16", "row 0 counts as no row, where a free one is looked for", row_zero_is_none),
 }  # fmt: skip

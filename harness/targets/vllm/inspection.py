@@ -9,7 +9,7 @@ import torch
 
 from harness.targets.base import GraphTensor, Inspection, PersistentTensor
 from harness.targets.common.session import POOL
-from harness.trace import Event, Pool
+from harness.trace import Event, MetadataField, Pool
 
 if TYPE_CHECKING:
     from harness.targets.vllm.engine import VLLMEngine
@@ -35,12 +35,18 @@ def inspect_engine(engine: VLLMEngine, events: tuple[Event, ...]) -> Inspection:
         for name, value in _tensors(of):
             pool = POOL if of is speculator and name in _BY_REQUEST else ""
             tensors[f"{owner}.{name}"] = PersistentTensor(value, pool, data=name == "draft_logits")
-    requests = Pool(POOL, states.max_num_reqs, None, engine.rows(), tuple(states.free_indices))
+    told = engine.rows_told
+    # Who was refused a row owns none, whatever the engine then sends it to.
+    owners = {name: row for name, row in engine.rows().items() if not told.refused(name)}
+    requests = Pool(
+        POOL, states.max_num_reqs, None, owners, tuple(states.free_indices), tuple(engine.retiring()),
+        generations=tuple(told.given),
+    )  # fmt: skip
     shown = {name: request.state() for name, request in engine.stepped.items()}
     budget = ({"tokens": engine.reserved}, {"tokens": engine.consumed}) if engine.stepped else ({}, {})
     return Inspection(
         tensors, dict(_graph_tensors(engine)), (requests,), shown, _facts(engine), engine.batch, engine.padded,
-        engine.graph, events, *budget,
+        engine.graph, (*events, *told.refusals), *budget, fields=tuple(_fields(engine)),
     )  # fmt: skip
 
 
@@ -103,6 +109,27 @@ def _graph_tensors(engine: VLLMEngine) -> Iterator[tuple[str, GraphTensor]]:
     yield "draft.seq_lens", GraphTensor(inputs.seq_lens, 0)
     yield "target.seq_lens", GraphTensor(runner.input_buffers.seq_lens, 0)
     yield "batch.block_table", GraphTensor(runner.block_tables.input_block_tables[0], 0)
+
+
+def _fields(engine: VLLMEngine) -> Iterator[MetadataField]:
+    """Yield what a draft is told of each request of its batch, and what its graph was replayed with."""
+    runner, speculator, rows = engine.parts.runner, engine.parts.speculator, engine.rows()
+    if not engine.stepped:
+        return
+    batch = [rows[name] for name in engine.batch]
+    sampling, tables = runner.sampler.sampling_states, runner.block_tables
+    told, given = tables.block_tables[0].gpu[batch].tolist(), tables.input_block_tables[0].tolist()
+    blocks = list(
+        zip(tables.num_blocks.np[0, batch].tolist(), told, given, strict=False)
+    )  # [number, owner's, copy]
+    copied: dict[str, tuple[list[Any], list[Any]]] = {
+        "temperature": (sampling.temperature.np[batch].tolist(), speculator.temperature[batch].tolist()),
+        "seeds": (sampling.seeds.np[batch].tolist(), speculator.seeds[batch].tolist()),
+        "block table": ([own[:count] for count, own, _ in blocks], [copy[:count] for count, _, copy in blocks]),
+    }
+    for name, (owner, copy) in copied.items():
+        replayed = tuple(map(str, copy)) if engine.graph is not None else None
+        yield MetadataField(f"draft.{name}", "per-request", tuple(map(str, owner)), replayed)
 
 
 def _facts(engine: VLLMEngine) -> dict[str, int]:

@@ -19,6 +19,7 @@ class Request:
     tokens     its prompt and what it has emitted; the last one is its anchor.
     blocks     the cache blocks that it holds, in the order of its context.
     drafts, emitted, accepted, context  of the last step; the last is the drafter's own count of context tokens.
+    generation  the earliest of its row whose results the row was given since the request has it.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Request:
     emitted: tuple[int, ...] = ()
     accepted: int = 0
     context: int | None = None
+    generation: int | None = None
 
     @classmethod
     def start(cls, name: str, length: int, seed: int) -> Request:
@@ -40,4 +42,11 @@ class Request:
 
     def state(self) -> RequestState:
         """Return what a snapshot shows of its last step."""
-        return RequestState(self.position, self.emitted, self.accepted, self.drafts, context=self.context)
+        return RequestState(
+            self.position,
+            self.emitted,
+            self.accepted,
+            self.drafts,
+            context=self.context,
+            generation=self.generation,
+        )

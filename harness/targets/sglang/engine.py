@@ -15,8 +15,10 @@ from harness.scenario import Config
 from harness.targets.base import Inspection, UnsupportedError
 from harness.targets.sglang.assembly import Parts
 from harness.targets.sglang.contexts import Contexts
+from harness.targets.sglang.fields import Fields
 from harness.targets.sglang.inspection import inspect_engine
 from harness.targets.sglang.requests import Request
+from harness.targets.sglang.rows import Rows
 from harness.trace import Event
 
 __all__ = ["SGLangEngine"]
@@ -28,6 +30,7 @@ class SGLangEngine:
     """One worker at work. `batch`, `padded` and `graph` tell of the last forward.
 
     reserved, consumed  locations that a step found set aside for it behind the contexts, and those it wrote.
+    rows_told, fields   who was refused a row and whom the relay is for; what graphs were told of the last batch.
     """
 
     def __init__(self, parts: Parts, config: Config, device: str) -> None:
@@ -43,6 +46,9 @@ class SGLangEngine:
         self.contexts = Contexts(parts.pools.draft, parts.pools.requests.req_to_token)
         self._runners = [parts.target.model_runner, parts.draft]
         self._graphs = [runner.decode_cuda_graph_runner for runner in self._runners]
+        self.rows_told = Rows(parts.pools.requests)
+        runners = zip(self._runners, self._graphs, strict=True)
+        self.fields = Fields(dict(zip(("target", "draft"), runners, strict=True)))
         self._captured: list[int] = []
         self._held: tuple[Any, ...] | None = None
         self._offer(None)
@@ -53,6 +59,7 @@ class SGLangEngine:
         """Forget what the last operation showed."""
         self.batch, self.padded, self.graph, self.stepped = (), 0, None, {}
         self.reserved = self.consumed = 0
+        self.rows_told.refusals.clear()
 
     def rows(self) -> dict[str, int]:
         """Return who holds which row."""
@@ -110,6 +117,7 @@ class SGLangEngine:
         self.parts.draft.model.receive(prepared.out_cache_loc, output.hidden_states)
         self._committed(request, context_len, output.next_token_logits.argmax(-1))
         rows = torch.tensor([request.row], device=self.device)
+        self.rows_told.published([request.row])
         self.parts.relay.publish(rows, batch.seq_lens)
         payload = self.parts.tree.relay.RelayPayload(bonus_tokens=output.next_token_logits.argmax(-1))
         self.parts.relay.stash(rows, payload)
@@ -123,6 +131,7 @@ class SGLangEngine:
         self.reserved = sum(request.kv.kv_allocated_len - request.position for request in requests)
         self.consumed = len(requests) * (self.config.draft_len + 1)
         before = [request.position for request in requests]
+        generations = [self.rows_told.made_for(request.row) for request in requests]
         result, context = self._run(batch)
         tokens = result.next_token_ids.view(len(requests), -1)
         counts = result.accept_lens.tolist()
@@ -136,7 +145,7 @@ class SGLangEngine:
             request.kv.kv_committed_len = request.position
             request.drafted_at, request.emitted, request.accepted = before[index], tuple(taken), len(taken) - 1
             request.drafts, request.context = tuple(drafts[index]), context[index]
-            request.generation = int(self.parts.pools.requests.req_generation[request.row])
+            request.generation = generations[index]
             request.confidence = tuple(confidence[index]) if confidence else ()
         self._check_held(result)
         self.stepped = {request.name: request for request in requests}
@@ -198,8 +207,8 @@ class SGLangEngine:
         return request
 
     def _seat(self, request: Request) -> None:
-        if self.parts.pools.requests.alloc([request.req]) is None:
-            raise RuntimeError(f"no row is free for {request.name}")
+        parts = self.parts
+        parts.tree.allocation.alloc_req_slots(parts.pools.requests, [request.req], parts.cache)
         self.live[request.name] = request
 
     def _let_go(self, request: Request) -> None:
@@ -290,6 +299,7 @@ class SGLangEngine:
 
         def publish(new_seq_lens: torch.Tensor, confidence: torch.Tensor | None = None) -> None:
             self._confidence = confidence
+            self.rows_told.published(batch.req_pool_indices_cpu.tolist())
             relay.publish(rows, new_seq_lens, confidence)
 
         result = self.parts.worker.forward_batch_generation(batch, on_publish=publish)

@@ -14,6 +14,13 @@ import torch
 
 from harness.targets.base import UnsupportedError
 from harness.targets.sglang.assembly import Parts
+from harness.targets.sglang.row_faults import (
+    freed_a_step_late,
+    length_survives,
+    refusal_ignored,
+    reuse_uncounted,
+    view_into_free_list,
+)
 
 __all__ = ["FAULTS", "Fault", "apply_faults"]
 
@@ -89,6 +96,16 @@ def _drop_padding(name: str) -> Callable[[Parts], None]:
             runner.buffer_registry.get_slot(name).padding_policy = policy
 
     return plant
+
+
+def _mirror_not_copied(parts: Parts) -> None:
+    for runner in _runners(parts):
+        runner.buffer_registry.get_slot("seq_lens_cpu").copy_from_fb = False
+
+
+def _eager_for_ever(parts: Parts) -> None:
+    for runner in _runners(parts):
+        runner.disable_padding = True
 
 
 def _sampler_too_small(parts: Parts) -> None:
@@ -199,7 +216,14 @@ FAULTS = {
     "sentinel-missing": Fault(
         "K03", "padding keeps the locations of an earlier batch, and writes there", _drop_padding("out_cache_loc")
     ),
+    "freed-a-step-late": Fault(
+        "K04", "rows of ended requests are free when the next step is over, and the pool has no others",
+        freed_a_step_late,
+    ),
     "row-leaks": Fault("K05", "the row of a request that ended is not given back", _row_leaks),
+    "length-survives": Fault(
+        "K06", "a request starts from the length that its row's last owner left in the relay", length_survives
+    ),
     "relay-by-batch-row": Fault("K07", "anchors are read by place in the batch, not by row", _relay_by_batch_row),
     "relay-not-seeded": Fault("K08", "the length that a prefill publishes is not the prompt's", _relay_not_seeded),
     "lengths-drift": Fault("K09", "every published length is one too long", _lengths_drift),
@@ -208,5 +232,19 @@ FAULTS = {
     ),
     "sampler-moves": Fault("K11", "every capture gives the sampler another output buffer", _sampler_moves),
     "result-overwritten": Fault("K12", "results of all steps share one buffer", _result_overwritten),
+    "reuse-uncounted": Fault("K12", "a row is given anew and its generation stays", reuse_uncounted),
+    "mirror-not-copied": Fault(
+        "K13", "a graph is told the lengths of its batch, but not the host's copy of them", _mirror_not_copied
+    ),
     "reserve-too-small": Fault("K14", "half a block is reserved for a step that writes one", _reserve_too_small),
+    "eager-for-ever": Fault(
+        "K15", "a graph is found for batches of its very size alone; the others run without one", _eager_for_ever
+    ),
+    "refusal-ignored": Fault(
+        "K15", "a request that the pool has no row for is sent to row 0, with padding", refusal_ignored
+    ),
+    "view-into-free-list": Fault(
+        "K16", "a row's number is a view into the free list, which another request's end writes",
+        view_into_free_list,
+    ),
 }  # fmt: skip

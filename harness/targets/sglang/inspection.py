@@ -57,13 +57,19 @@ def inspect_engine(engine: SGLangEngine, events: tuple[Event, ...]) -> Inspectio
     shown = {name: request.state() for name, request in engine.stepped.items()}
     pool = Pool(
         POOL, requests.size, _RESERVED,
-        {name: request.row for name, request in engine.live.items() if request.kv.holds_kv},
+        # Who was refused a row owns none, whatever the engine then sends it to.
+        {
+            name: request.row
+            for name, request in engine.live.items()
+            if request.kv.holds_kv and not engine.rows_told.refused(name)
+        },
         tuple(requests.free_slots), first=1, generations=tuple(requests.req_generation.tolist()),
     )  # fmt: skip
     budget = {"tokens": engine.reserved}, {"tokens": engine.consumed}
     return Inspection(
-        tensors, graph_tensors, (pool,), shown, _facts(engine), engine.batch, engine.padded, engine.graph, events,
-        *(budget if engine.stepped else ({}, {})),
+        tensors, graph_tensors, (pool,), shown, _facts(engine), engine.batch, engine.padded, engine.graph,
+        (*events, *engine.rows_told.refusals), *(budget if engine.stepped else ({}, {})),
+        fields=tuple(engine.fields.shown()),
     )  # fmt: skip
 
 

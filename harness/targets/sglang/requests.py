@@ -21,7 +21,8 @@ class Request:
     position   tokens committed by now.
     tokens     its prompt and what it has emitted; the last one is its anchor.
     drafts, emitted, accepted, drafted_at  of the last step, and the position that it started from.
-    context    tokens of context that the relay told the last step; generation: of its row, at that step.
+    context    tokens of context that the relay told the last step; generation: the one of its row for which the
+               relay was told.
     """
 
     name: str

@@ -46,7 +46,7 @@ def events_after(session: ReleasedSession, operation: Operation) -> list[tuple[E
 
 @pytest.fixture
 def session() -> ReleasedSession:
-    return ReleasedSession("Rows", cast("Engine", Rows()), contextlib.nullcontext)
+    return ReleasedSession("Rows", cast("Engine", Rows()), contextlib.nullcontext, lambda: None)
 
 
 def test_who_comes_gets_a_row_and_who_goes_loses_one(session: ReleasedSession) -> None:

@@ -82,10 +82,19 @@ class Engine(Protocol):
 
 
 class ReleasedSession:
-    """One opened engine. `computing` is the scope in which its code runs."""
+    """One opened engine.
 
-    def __init__(self, title: str, engine: Engine, computing: Callable[[], AbstractContextManager[None]]) -> None:
-        self._title, self._engine, self._computing = title, engine, computing
+    computing  the scope in which its code runs; check: raises if an operation stored where it may not.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        engine: Engine,
+        computing: Callable[[], AbstractContextManager[None]],
+        check: Callable[[], None],
+    ) -> None:
+        self._title, self._engine, self._computing, self._check = title, engine, computing, check
         self._events: tuple[Event, ...] = ()
         self._chunks: dict[str, list[int]] = {}
 
@@ -96,6 +105,7 @@ class ReleasedSession:
         try:
             with self._computing():
                 self._apply(operation)
+            self._check()
         finally:
             self._events = _row_events(before, self._engine.rows())
 

@@ -18,6 +18,8 @@ __all__ = ["inspect_engine"]
 
 # Row 0 belongs to nobody: padding, and whatever else names no request, reads and writes there.
 _RESERVED = 0
+# On CUDA a step begins with a copy of all lengths to the host, those of rows too that are in no batch now.
+_MIRROR = "new_seq_lens_cpu_pinned"
 # Inputs of a forward, and whose rows they name. What else a graph is given keeps its tail, which nobody reads.
 _SENTINELS = {"req_pool_indices": POOL, "out_cache_loc": "", "positions": "", "seq_lens": ""}
 
@@ -29,7 +31,8 @@ def inspect_engine(engine: SGLangEngine, events: tuple[Event, ...]) -> Inspectio
     tensors = {"pool.req_to_token": PersistentTensor(requests.req_to_token, POOL, data=False)}
     tensors["pool.req_generation"] = PersistentTensor(requests.req_generation, POOL, data=False)
     tensors |= {
-        f"relay.{name}": PersistentTensor(value, POOL, data=False) for name, value in _tensors(parts.relay)
+        f"relay.{name}": PersistentTensor(value, "" if name == _MIRROR else POOL, data=False)
+        for name, value in _tensors(parts.relay)
     }
     confidence = parts.relay.confidence_relay.confidence_buf
     if confidence is not None:

@@ -11,6 +11,7 @@ from harness.targets.common.description import describe_any, describe_tree
 from harness.targets.common.kernels import interpret_kernels
 from harness.targets.common.released import Tree, interpreted, site_of
 from harness.targets.common.session import ReleasedSession
+from harness.targets.common.zones import Zones
 from harness.targets.vllm.assembly import build
 from harness.targets.vllm.device import computing
 from harness.targets.vllm.engine import VLLMEngine
@@ -66,12 +67,12 @@ class VLLMTarget:
         """Open a worker. Raises `LaunchError` where the release has none that can be driven."""
         refuse_options(config, self.describe())
         tree = _tree(options.source, options.device)
-        with computing(options.device):
+        zones = Zones(options.device)
+        with computing(options.device), zones.allocating():
             parts = build(tree, config, options.device, options.capture)
-        apply_faults(parts, options.faults)
-        return ReleasedSession(
-            "vLLM", VLLMEngine(parts, config, options.acquired), partial(computing, options.device)
-        )
+            apply_faults(parts, options.faults)
+        engine = VLLMEngine(parts, config, options.acquired)
+        return ReleasedSession("vLLM", engine, partial(computing, options.device), zones.check)
 
 
 def _tree(source: str, device: str = "") -> Tree:

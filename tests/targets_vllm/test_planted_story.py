@@ -1,8 +1,11 @@
-"""The one story that brings out every planted fault of a fetched engine, and a worker that has no such place."""
+"""The one story that brings out every planted fault of a fetched engine, a worker that has no such place, and the
+pages that name them."""
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,9 @@ from harness.explore.matrix import fill_row
 from harness.legality import check
 from harness.oracles import Judgement
 from harness.scenario import WORKERS, Admit, Finish, Scenario
+from harness.targets.common.description import PlantedFault
+from harness.targets.sglang.faults import FAULTS as SGLANG
+from harness.targets.vllm.faults import FAULTS as VLLM
 from harness.trace import Outcome, Trace, Violation
 
 
@@ -46,3 +52,14 @@ def test_a_fault_is_unsupported_where_no_worker_has_its_place(unsupported: tuple
     row = fill_row(Row("f", "K03"), planted_for("f"), judge)
     one_ran = len(unsupported) == 1
     assert (row.scenarios, row.holds, bool(row.unsupported)) == (int(one_ran), one_ran, not one_ran)
+
+
+@pytest.mark.parametrize(("page", "faults"), [("sglang", SGLANG), ("vllm", VLLM)])
+def test_the_page_of_a_target_names_every_fault_under_its_kind_and_there_is_one_of_each_kind(
+    page: str, faults: dict[str, PlantedFault]
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / f"targets-{page}.md").read_text()
+    rows = re.findall(r"^\| (K\d\d) \| (.*?) \|", text, re.MULTILINE)
+    told = {name: kind for kind, names in rows for name in re.findall(r"`(.*?)`", names)}
+    assert told == {name: fault.kind for name, fault in faults.items()}
+    assert set(told.values()) == {f"K{number:02}" for number in range(1, 17)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from harness.engine import Parts
 from harness.engine.slots import SlotPool
@@ -39,8 +40,11 @@ def _slots_baked(parts: Parts) -> Parts:
     made: dict[int, torch.Tensor] = {}
 
     def slots_of(batch_to_slot: torch.Tensor, rows: int) -> torch.Tensor:
-        # Built by Python for the warm-up; a replay runs no Python.
-        return made.setdefault(rows, parts.slots_of(batch_to_slot, rows).clone())
+        if rows not in made:
+            # Built by Python in the warm-up, so neither a graph nor a tape builds it again.
+            with _disable_current_modes():
+                made[rows] = parts.slots_of(batch_to_slot, rows).clone()
+        return made[rows]
 
     return replace(parts, slots_of=slots_of)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import venv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harness.errors import LaunchError
@@ -17,6 +17,7 @@ __all__ = ["has_triton", "lay_environment", "refresh_shared"]
 
 # torch's packages, what its libraries are linked against, and the compiler of its kernels.
 _SHARED = ("torch", "torchgen", "functorch", "triton", "nvidia")
+_DESCRIBED = ("torch", "triton")
 
 
 def has_triton() -> bool:
@@ -35,15 +36,24 @@ def refresh_shared(folder: Path) -> None:
     """Let the engine's environment have this environment's torch and triton, wherever they are now."""
     shared = folder / "shared"
     shared.mkdir(exist_ok=True)
-    for name in _SHARED:
-        spec = importlib.util.find_spec(name)
-        places = list(spec.submodule_search_locations or []) if spec else []
-        link, place = shared / name, Path(places[0]) if places else None
-        if name == "torch" and place is None:
-            raise LaunchError(
-                "torch is not installed, so no worker can be launched: install 'specdec-harness[run]'"
-            )
-        if link.is_symlink() and (place is None or link.readlink() != place):
+    wanted = {place.name: place for name in _SHARED for place in _places(name)}
+    if "torch" not in wanted:
+        raise LaunchError("torch is not installed, so no worker can be launched: install 'specdec-harness[run]'")
+    for link in shared.iterdir():
+        if link.is_symlink() and wanted.get(link.name) != link.readlink():
             link.unlink()
-        if place is not None and not link.is_symlink():
-            link.symlink_to(place)
+    for name, place in wanted.items():
+        if not (shared / name).is_symlink():
+            (shared / name).symlink_to(place)
+
+
+def _places(name: str) -> Iterator[Path]:
+    """Yield the folder of a package, and that in which its distribution says what it is.
+
+    Triton finds its own drivers by what the latter says.
+    """
+    spec = importlib.util.find_spec(name)
+    for place in map(Path, list(spec.submodule_search_locations or [])[:1] if spec else []):
+        yield place
+        if name in _DESCRIBED:
+            yield from place.parent.glob(f"*{name}-[0-9]*.dist-info")

@@ -115,6 +115,33 @@ def test_the_environment_has_its_own_packages_and_of_this_one_torch_alone(harnes
     assert json.loads(done.stdout) == {"torch": True, "msgspec": True, "click": False, "yaml": False}
 
 
+def test_a_shared_triton_finds_its_own_drivers_and_another_one_takes_its_place(
+    harness: Command, cache: Path, tmp_path: Path
+) -> None:
+    def drivers_of(version: str) -> str:
+        installed = tmp_path / version
+        for name, text in {
+            "triton/__init__.py": "",
+            f"triton-{version}.dist-info/METADATA": f"Name: triton\nVersion: {version}\n",
+            f"triton-{version}.dist-info/entry_points.txt": f"[triton.backends]\nnvidia = of_{version[0]}\n",
+        }.items():
+            (installed / name).parent.mkdir(parents=True, exist_ok=True)
+            (installed / name).write_text(text)
+        harness("targets", "fetch", RELEASE, program=f"{BARE}; sys.path.insert(0, {str(installed)!r})")
+        # What a command does with a fetched release before it launches anything.
+        again = f"import sys; sys.path.insert(0, {str(installed)!r})"
+        harness("repro", "6451032", "--target", "sglang", "--source", "9.9.1", program=again)
+        asked = (
+            "from importlib.metadata import entry_points\n"
+            "print(*(found.value for found in entry_points(group='triton.backends')))"
+        )
+        python = str(fetched(cache) / "env" / "bin" / "python")
+        return subprocess.run([python, "-c", asked], capture_output=True, text=True, check=True).stdout
+
+    assert drivers_of("8.8") == "of_8\n"
+    assert drivers_of("9.9") == "of_9\n"
+
+
 @pytest.mark.slow
 def test_a_second_release_downloads_only_what_the_first_did_not_bring(
     harness: Command, index: Index, cache: Path

@@ -154,6 +154,31 @@ def test_names_read_are_kept_beside_a_fetched_engine_and_read_no_second_time(tmp
     assert NamesRead(kept).read(module, "sglang.srt.layers.sampler") == first
 
 
+def test_names_read_after_loading_are_kept_for_the_processes_beside_and_after(tmp_path: Path) -> None:
+    modules, kept = [tmp_path / "first.py", tmp_path / "late.py"], tmp_path / "names.json"
+    for module in modules:
+        module.write_text("def made(): ...\n")
+    one, beside = NamesRead(kept), NamesRead(kept)
+    for names in (one, beside):
+        names.read(modules[0], "sglang.first")
+        names.keep()
+    late = one.read(modules[1], "sglang.late")
+    for module in modules:
+        module.write_text("this is no Python\n")
+    assert late.defined == frozenset({"made"})
+    assert beside.read(modules[1], "sglang.late") == late
+    after = NamesRead(kept)
+    assert [after.read(module, f"sglang.{module.stem}") for module in modules] == [late, late]
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing_but_time(tmp_path: Path) -> None:
+    module = tmp_path / "late.py"
+    module.write_text("def made(): ...\n")
+    names = NamesRead(tmp_path / "no" / "names.json")
+    names.keep()
+    assert names.read(module, "sglang.late").defined == frozenset({"made"})
+
+
 def test_what_is_own_is_listed_once_and_in_order() -> None:
     assert list(OWN) == sorted(set(OWN), key=OWN.index)
     assert not [name for name in OWN for other in OWN if name.startswith(f"{other}.")]

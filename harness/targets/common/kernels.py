@@ -7,6 +7,7 @@ in none of them raises.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,9 +15,11 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
+from harness.targets.common.interpreter import quicken
+
 __all__ = ["OutOfBoundsError", "interpret_kernels", "point_at"]
 
-_LANGUAGE = "triton.language.standard"
+_LANGUAGE = ("triton.language.random", "triton.language.standard")
 
 _launches: list[Callable[[], None]] = []
 _bounds: list[list[tuple[int, int]]] = []
@@ -42,7 +45,7 @@ def interpret_kernels(modules: tuple[str, ...]) -> None:
     global _library
     if _library is not None:
         return
-    from triton.runtime import interpreter
+    from triton.runtime import interpreter, jit
 
     _library = torch.library.Library("harness_triton", "DEF")
     _library.define("launch(Tensor(a!)[] tensors, int number) -> ()")
@@ -69,8 +72,9 @@ def interpret_kernels(modules: tuple[str, ...]) -> None:
 
     interpreter.GridExecutor.__call__ = launch
     _bound(interpreter.InterpreterBuilder)
-    _patch_once(interpreter)
-    _rewrite_kernels(interpreter, (*modules, _LANGUAGE))
+    quicken(interpreter)
+    _rewrite_kernels(interpreter, (*modules, *_LANGUAGE))
+    jit.mangle_type(0)  # imports what a launch's first argument would, in each fork
 
 
 def _raised(error: BaseException, wrapper: type[Exception], kernel: str) -> BaseException:
@@ -88,40 +92,14 @@ def _by_address(tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
     return [tensor for tensor in _pointed() if tensor.data_ptr() in addresses] if addresses else []
 
 
-def _patch_once(interpreter: Any) -> None:
-    """Within a launch, patch the language once, not anew for each of the hundred functions that a kernel calls."""
-    patch, language = interpreter._patch_lang, interpreter.tl
-    launches: list[set[int]] = []
-
-    def patch_what_is_not(function: Any) -> Any:
-        meant = {id(value) for value in vars(language).values() if value is language.core} | {id(language)}
-        wanted = meant & {id(value) for value in function.__globals__.values()}
-        if launches and wanted <= launches[-1]:
-            return None
-        scope = patch(function)
-        if launches:
-            launches[-1] |= wanted
-            return scope
-        launches.append(wanted)
-        restore = scope.restore
-
-        def restore_and_forget() -> None:
-            launches.pop()
-            restore()
-
-        scope.restore = restore_and_forget
-        return scope
-
-    interpreter._patch_lang = patch_what_is_not
-
-
 def _rewrite_kernels(interpreter: Any, prefixes: tuple[str, ...]) -> None:
     """Let the interpreter translate the engine's kernels here, before any fork would do so for itself."""
     for name, module in list(sys.modules.items()):
         if name.startswith(prefixes):
             for value in list(vars(module).values()):
                 if isinstance(value, interpreter.InterpretedFunction):
-                    value.rewrite()
+                    rewritten = value.rewrite()
+                    rewritten.__signature__ = inspect.signature(rewritten)  # asked for at every launch
 
 
 def _relaunch(_tensors: list[torch.Tensor], number: int) -> None:
@@ -151,8 +129,13 @@ def _bound(builder: Any) -> None:
 def _check(ptrs: Any, mask: Any, did: str) -> None:
     import numpy as np
 
-    addresses = ptrs.data[np.broadcast_to(mask.data, ptrs.data.shape).astype(bool)]
+    addresses = ptrs.data
+    if not mask.data.all():
+        addresses = addresses[np.broadcast_to(mask.data, addresses.shape).astype(bool)]
     if not _bounds or addresses.size == 0:
+        return
+    low, high = int(addresses.min()), int(addresses.max())
+    if any(start <= low and high < end for start, end in _bounds[-1]):  # nearly always: one tensor's
         return
     inside = np.zeros(addresses.shape, dtype=bool)
     for start, end in _bounds[-1]:

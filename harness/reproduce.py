@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from harness.codec import dumps
 from harness.invariants import RELATIONS, Monitor, accepted_lengths, lost_contexts, same_drafts
@@ -17,7 +17,7 @@ from harness.scenario import WORKERS, Abort, Admit, AdmitDisaggregated, Config, 
 from harness.trace import Outcome, Trace
 from harness.verdicts import FIRST_DRAFTERS, Acceptance, Case, CaseResult, LeftAlone
 
-__all__ = ["Parameters", "Reproducer", "reproduce"]
+__all__ = ["Parameters", "Reproducer", "reproduce", "reproduce_all"]
 
 _Group = tuple[str, str]  # worker and regime: cases that share a reference
 _PLAIN = RELATIONS["R-PLAIN"]
@@ -66,34 +66,72 @@ def reproduce(
     `known` keeps reference traces from call to call, for callers that run a bug part by part on one launcher and
     without faults.
     """
-    if parameters.regimes is None:
-        parameters = replace(parameters, regimes=reproducer.regimes)
-    cases = list(reproducer.cases(parameters))
+    (results,) = reproduce_all([(reproducer, parameters)], launcher, faults, known)
+    return results
+
+
+def reproduce_all(
+    wanted: Iterable[tuple[Reproducer, Parameters]],
+    launcher: Launcher,
+    faults: tuple[str, ...] = (),
+    known: dict[Scenario, Trace] | None = None,
+) -> list[list[CaseResult]]:
+    """Run the cases of several bugs in one go, so that no core waits for the last one of each; as `reproduce`."""
+    bugs = [_Bug.of(reproducer, parameters) for reproducer, parameters in wanted]
+    cases = [(bug, position) for bug in bugs for position in range(len(bug.cases))]
     known = {} if known is None else known
-    alone = {
-        (worker, regime): reproducer.reference(worker, replace(parameters, regimes=(regime,)))
-        for worker, regime in dict.fromkeys(map(_group, cases))
-    }
-    missing = [scenario for scenario in dict.fromkeys(alone.values()) if scenario not in known]
+    alone = dict.fromkeys(scenario for bug in bugs for scenario in bug.alone.values())
+    missing = [scenario for scenario in alone if scenario not in known]
     # References first, and in one go with the cases: no core waits for them.
     runs = [Run(scenario, faults=faults) for scenario in missing]
-    monitors = [Monitor(case.scenario) for case in cases]
-    runs += [Run(case.scenario, monitor, faults) for case, monitor in zip(cases, monitors, strict=True)]
-    results: dict[int, CaseResult] = {}
-    waiting: list[tuple[int, Trace]] = []
+    runs += [Run(bug.cases[at].scenario, bug.monitors[at], faults) for bug, at in cases]
+    waiting: list[tuple[_Bug, int, Trace]] = []
     for index, trace in launcher.run_all(runs):
         if index < len(missing):
             known[missing[index]] = trace
         else:
-            waiting.append((index - len(missing), trace))
-        for position, found in [pair for pair in waiting if alone[_group(cases[pair[0]])] in known]:
-            case = cases[position]
-            results[position] = _judge(reproducer, case, monitors[position], found, known[alone[_group(case)]])
-            waiting.remove((position, found))
-    ordered = [results[index] for index in range(len(cases))]
-    references = {group: known[scenario] for group, scenario in alone.items()}
+            waiting.append((*cases[index - len(missing)], trace))
+        for bug, at, found in [one for one in waiting if one[0].reference(one[1]) in known]:
+            bug.results[at] = _judge(
+                bug.reproducer, bug.cases[at], bug.monitors[at], found, known[bug.reference(at)]
+            )
+            waiting.remove((bug, at, found))
+    return [_looked_into(bug, known, launcher, faults) for bug in bugs]
+
+
+@dataclass(eq=False)
+class _Bug:
+    """A bug's cases while they are run: what judges each, its group's reference, and what was found."""
+
+    reproducer: Reproducer
+    cases: list[Case]
+    monitors: list[Monitor]
+    alone: dict[_Group, Scenario]
+    results: dict[int, CaseResult] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, reproducer: Reproducer, parameters: Parameters) -> _Bug:
+        if parameters.regimes is None:
+            parameters = replace(parameters, regimes=reproducer.regimes)
+        cases = list(reproducer.cases(parameters))
+        alone = {
+            (worker, regime): reproducer.reference(worker, replace(parameters, regimes=(regime,)))
+            for worker, regime in dict.fromkeys(map(_group, cases))
+        }
+        return cls(reproducer, cases, [Monitor(case.scenario) for case in cases], alone)
+
+    def reference(self, at: int) -> Scenario:
+        return self.alone[_group(self.cases[at])]
+
+
+def _looked_into(
+    bug: _Bug, known: dict[Scenario, Trace], launcher: Launcher, faults: tuple[str, ...]
+) -> list[CaseResult]:
+    """Return the results in order, after what broke was run again."""
+    ordered = [bug.results[index] for index in range(len(bug.cases))]
+    references = {group: known[scenario] for group, scenario in bug.alone.items()}
     _leave_alone(ordered, references, launcher, faults)
-    _confirm(reproducer, ordered, references, launcher, faults)
+    _confirm(bug.reproducer, ordered, references, launcher, faults)
     return ordered
 
 

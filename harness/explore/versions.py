@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.launch import Launcher
-from harness.reproduce import Parameters, Reproducer, reproduce
+from harness.reproduce import Parameters, Reproducer, reproduce_all
 from harness.verdicts import CaseResult
 
 __all__ = ["VersionCell", "few_cases", "render_versions", "version_matrix"]
@@ -47,8 +47,8 @@ def version_matrix(
     """Run each reproducer on each source, version by version. Raises `LaunchError` where one has no worker."""
     for source, start in sources.items():
         with start() as launcher:
-            for reproducer in reproducers:
-                results = reproduce(reproducer, few_cases(reproducer), launcher)
+            wanted = [(reproducer, few_cases(reproducer)) for reproducer in reproducers]
+            for reproducer, results in zip(reproducers, reproduce_all(wanted, launcher), strict=True):
                 yield VersionCell(reproducer.bug, source, tuple(result.word for result in results), _why(results))
 
 

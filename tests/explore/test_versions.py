@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.catalogue import find_bug, load_reproducer
-from harness.explore.versions import VersionCell, render_versions, version_matrix
+from harness.catalogue import find_bug, load_catalogue, load_reproducer
+from harness.explore.versions import VersionCell, few_cases, render_versions, version_matrix
 from harness.launch import Launcher, Run
+from harness.scenario import Scenario
 from harness.trace import Trace
 
 
@@ -28,6 +29,35 @@ def test_a_bug_is_told_on_the_version_that_has_it_and_not_on_the_other() -> None
     assert "FAIL" in cells[0].word
     assert cells[0].why
     assert cells[1].why == ""
+
+
+class Forgetful(Launcher):
+    """A version that loses contexts computed elsewhere; `given` are the scenarios that it was given in one go."""
+
+    given: list[list[Scenario]]
+
+    def run_all(self, runs: Iterable[Run]) -> Iterator[tuple[int, Trace]]:
+        """Run each with the fault."""
+        listed = [replace(run, faults=("handover-forgotten",)) for run in runs]
+        self.given.append([run.scenario for run in listed])
+        return super().run_all(listed)
+
+
+def test_bugs_are_run_in_one_go_and_what_they_share_once_and_each_is_told_its_own() -> None:
+    Forgetful.given = []
+    (handed_over,) = [entry.bug for entry in load_catalogue() if entry.fault == "handover-forgotten"]
+    bugs = ["5485886", handed_over, "5485886"]
+    reproducers = [load_reproducer(find_bug(bug)) for bug in bugs]
+    cells = list(version_matrix(reproducers, {"1": Forgetful}))
+    assert [(cell.bug, cell.holds) for cell in cells] == [
+        (reproducer.bug, bug != handed_over) for reproducer, bug in zip(reproducers, bugs, strict=True)
+    ]
+    first, *again = Forgetful.given
+    references = [reproducer.reference(worker, few_cases(reproducer)) for reproducer in reproducers[:2]
+                  for worker in reproducer.workers]  # fmt: skip
+    assert first[: len(references)] == references
+    assert len(first) == len(references) + sum(len(list(each.cases(few_cases(each)))) for each in reproducers)
+    assert sum(map(len, again)) < len(first)
 
 
 @pytest.mark.parametrize(

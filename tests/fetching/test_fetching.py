@@ -13,6 +13,7 @@ import pytest
 from index_server import Index
 
 from harness.fetching.engines import ENGINES
+from harness.fetching.environment import lay_environment
 from harness.fetching.folders import python_tag
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -115,9 +116,9 @@ def test_the_environment_has_its_own_packages_and_of_this_one_torch_alone(harnes
     assert json.loads(done.stdout) == {"torch": True, "msgspec": True, "click": False, "yaml": False}
 
 
-def test_a_shared_triton_finds_its_own_drivers_and_another_one_takes_its_place(
-    harness: Command, cache: Path, tmp_path: Path
-) -> None:
+def test_a_shared_triton_finds_its_own_drivers_and_another_one_takes_its_place(tmp_path: Path) -> None:
+    lay_environment(tmp_path, [])
+
     def drivers_of(version: str) -> str:
         installed = tmp_path / version
         for name, text in {
@@ -127,15 +128,14 @@ def test_a_shared_triton_finds_its_own_drivers_and_another_one_takes_its_place(
         }.items():
             (installed / name).parent.mkdir(parents=True, exist_ok=True)
             (installed / name).write_text(text)
-        harness("targets", "fetch", RELEASE, program=f"{BARE}; sys.path.insert(0, {str(installed)!r})")
-        # What a command does with a fetched release before it launches anything.
-        again = f"import sys; sys.path.insert(0, {str(installed)!r})"
-        harness("repro", "6451032", "--target", "sglang", "--source", "9.9.1", program=again)
+        sharing = "import pathlib, sys; from harness.fetching.environment import refresh_shared as refresh\n"
+        sharing += f"sys.path.insert(0, {str(installed)!r}); refresh(pathlib.Path({str(tmp_path)!r}))"
         asked = (
             "from importlib.metadata import entry_points\n"
             "print(*(found.value for found in entry_points(group='triton.backends')))"
         )
-        python = str(fetched(cache) / "env" / "bin" / "python")
+        subprocess.run([sys.executable, "-c", sharing], check=True)
+        python = str(tmp_path / "env" / "bin" / "python")
         return subprocess.run([python, "-c", asked], capture_output=True, text=True, check=True).stdout
 
     assert drivers_of("8.8") == "of_8\n"
@@ -157,6 +157,7 @@ def test_a_second_release_downloads_only_what_the_first_did_not_bring(
 
 def needed() -> tuple[str, ...]:
     from harness.fetching.engines import ENGINES
+from harness.fetching.environment import lay_environment
 
     return tuple(ENGINES["sglang"].needs.values())
 

@@ -157,7 +157,6 @@ def test_a_second_release_downloads_only_what_the_first_did_not_bring(
 
 def needed() -> tuple[str, ...]:
     from harness.fetching.engines import ENGINES
-from harness.fetching.environment import lay_environment
 
     return tuple(ENGINES["sglang"].needs.values())
 

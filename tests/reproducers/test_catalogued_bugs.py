@@ -48,7 +48,7 @@ FIRST_SEEN = {
     "vllm#51256": {"I-BUDGET:overrun:tokens"},
     "sglang#36093": {"I-GEN:generation:seats"},
     "vllm-ascend#16712": {"R-ALONE:drafts"},
-    "tokenspeed#263": {"R-ALONE:drafts"},
+    "tokenspeed#263": {"I-POS:position"},
     "#12588": {"R-ALONE:drafts"},
     "nvbugs/6427240": {"I-BUDGET:overrun:tokens"},
     "nvbugs/6625851": {"I-ROLLBACK:unverified"},
@@ -75,7 +75,6 @@ TOLD_BY_ANOTHER_KIND = {
     "#16888": "I-POS",  # the hole is a context that is too short
     "observed/absent-request": "I-POS",  # so is the context that was lost
     "observed/reused-id": "I-SEEDED",  # and one that was somebody else's was never written for its request
-    "tokenspeed#263": "R-ALONE",  # the eager path keeps what was built first, too
     "vllm#53051": "I-POS",  # nothing was stored, so the context is too short
 }
 

@@ -13,9 +13,16 @@ from typing import Any
 
 __all__ = ["quicken"]
 
+_READ = ("3.6.", "3.7.")
 
-def quicken(interpreter: Any) -> None:
-    """Make Triton's module `interpreter` do less, for the rest of this process. It must compile no kernel then."""
+
+def quicken(interpreter: Any, version: str) -> None:
+    """Make Triton's module `interpreter` do less, for the rest of this process. It must compile no kernel then.
+
+    A `version` of Triton whose interpreter was not read is left as it is, which is right and slow.
+    """
+    if not version.startswith(_READ):
+        return
     _patch_once(interpreter)
     _assert_nothing(interpreter.interpreter_builder)
     _know_types(interpreter)

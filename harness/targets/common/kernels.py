@@ -45,6 +45,7 @@ def interpret_kernels(modules: tuple[str, ...]) -> None:
     global _library
     if _library is not None:
         return
+    import triton
     from triton.runtime import interpreter, jit
 
     _library = torch.library.Library("harness_triton", "DEF")
@@ -72,7 +73,7 @@ def interpret_kernels(modules: tuple[str, ...]) -> None:
 
     interpreter.GridExecutor.__call__ = launch
     _bound(interpreter.InterpreterBuilder)
-    quicken(interpreter)
+    quicken(interpreter, triton.__version__)
     _rewrite_kernels(interpreter, (*modules, *_LANGUAGE))
     jit.mangle_type(0)  # imports what a launch's first argument would, in each fork
 

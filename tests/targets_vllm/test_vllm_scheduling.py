@@ -14,7 +14,7 @@ from harness.scenario import Config
 from harness.targets.base import OpenOptions, UnsupportedError
 from harness.targets.vllm import VLLMTarget
 from harness.targets.vllm.blocks import Blocks
-from harness.targets.vllm.given import OWN, Platform
+from harness.targets.vllm.given import OWN, Platform, given_names
 from harness.targets.vllm.requests import Request
 
 
@@ -121,3 +121,13 @@ def test_what_the_target_cannot_do_is_said_before_the_engine_is_loaded() -> None
         target.open(Config("dflash", 4, 2, (1, 2), overlap=True), OpenOptions("cpu", capture_for("cpu")))
     with pytest.raises(LaunchError, match="needs --source: a fetched version, or a folder with vllm/ in it"):
         target.open(config, OpenOptions("cpu", capture_for("cpu")))
+
+
+def test_what_the_engine_says_once_is_said_once_a_process(caplog: pytest.LogCaptureFixture) -> None:
+    first, second = (given_names()["vllm.logger", "init_logger"](name) for name in ("spoken", "spoken"))
+    with caplog.at_level("INFO"):
+        for value in (1, 1, 2):
+            first.info_once("%d of them", value)
+        second.info_once("%d of them", 1)
+        second.info("%d of them", 1)
+    assert [record.getMessage() for record in caplog.records] == ["1 of them", "2 of them", "1 of them"]

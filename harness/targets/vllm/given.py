@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import torch
 
@@ -205,11 +205,22 @@ class Memory:
 
 
 class _Logger(logging.LoggerAdapter[logging.Logger]):
-    """The engine's logger without its handlers: it also says things once."""
+    """The engine's logger without its handlers: it also says things once a process."""
+
+    said: ClassVar[set[tuple[object, ...]]] = set()
 
     def __init__(self, name: str) -> None:
         super().__init__(logging.getLogger(name))
-        self.debug_once, self.info_once, self.warning_once = self.debug, self.info, self.warning
+        self.debug_once, self.info_once, self.warning_once = map(self._once, (self.debug, self.info, self.warning))
+
+    def _once(self, say: Callable[..., None]) -> Callable[..., None]:
+        def say_once(message: str, *values: object, **_: object) -> None:
+            what = (self.logger.name, message, *map(str, values))
+            if what not in self.said:
+                self.said.add(what)
+                say(message, *values)
+
+        return say_once
 
 
 class Platform:

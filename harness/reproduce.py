@@ -6,13 +6,14 @@ The same code serves `harness repro` and the test modules: a reproducer knows it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.codec import dumps
 from harness.invariants import RELATIONS, Monitor, accepted_lengths, lost_contexts, same_drafts
 from harness.launch import Launcher, Run
 from harness.orders import DEFAULT_BUCKETS, REGIMES, all_orders
+from harness.references import own_part, share
 from harness.scenario import WORKERS, Abort, Admit, AdmitDisaggregated, Config, Finish, Scenario
 from harness.trace import Outcome, Trace
 from harness.verdicts import FIRST_DRAFTERS, Acceptance, Case, CaseResult, LeftAlone
@@ -76,27 +77,65 @@ def reproduce_all(
     faults: tuple[str, ...] = (),
     known: dict[Scenario, Trace] | None = None,
 ) -> list[list[CaseResult]]:
-    """Run the cases of several bugs in one go, so that no core waits for the last one of each; as `reproduce`."""
+    """Run the cases of several bugs in one go, so that no core waits for the last one of each; as `reproduce`.
+
+    Without faults, and without `known`, which is of references as they are, a request that several references run
+    alone is run once for all of them (`harness.references`).
+    """
     bugs = [_Bug.of(reproducer, parameters) for reproducer, parameters in wanted]
     cases = [(bug, position) for bug in bugs for position in range(len(bug.cases))]
-    known = {} if known is None else known
     alone = dict.fromkeys(scenario for bug in bugs for scenario in bug.alone.values())
+    shared = share(alone) if known is None and not faults else {}
+    known = {} if known is None else known
     missing = [scenario for scenario in alone if scenario not in known]
+    first = list(dict.fromkeys(each for scenario in missing for each in shared.get(scenario, (scenario,))))
     # References first, and in one go with the cases: no core waits for them.
-    runs = [Run(scenario, faults=faults) for scenario in missing]
+    runs = [Run(scenario, faults=faults) for scenario in first]
     runs += [Run(bug.cases[at].scenario, bug.monitors[at], faults) for bug, at in cases]
-    waiting: list[tuple[_Bug, int, Trace]] = []
+    waiting: list[_Waiting] = []
+    merged: dict[Scenario, Trace] = {}
     for index, trace in launcher.run_all(runs):
-        if index < len(missing):
-            known[missing[index]] = trace
+        if index >= len(first):
+            waiting.append((*cases[index - len(first)], trace))
+        elif first[index] in alone:
+            known[first[index]] = trace
         else:
-            waiting.append((*cases[index - len(missing)], trace))
-        for bug, at, found in [one for one in waiting if one[0].reference(one[1]) in known]:
-            bug.results[at] = _judge(
-                bug.reproducer, bug.cases[at], bug.monitors[at], found, known[bug.reference(at)]
-            )
-            waiting.remove((bug, at, found))
+            merged[first[index]] = trace
+            known |= _parts(shared, merged)
+        _judge_known(waiting, known, shared)
+    # What broke off or differs where it was shared is run as its bug has it, and judged by that.
+    left = [scenario for scenario in missing if scenario not in known]
+    for index, trace in launcher.run_all(map(Run, left)):
+        known[left[index]] = trace
+    _judge_known(waiting, known)
     return [_looked_into(bug, known, launcher, faults) for bug in bugs]
+
+
+def _parts(
+    shared: Mapping[Scenario, Sequence[Scenario]], merged: Mapping[Scenario, Trace]
+) -> dict[Scenario, Trace]:
+    """Return the references all of whose requests have been run by now, in scenarios that came to their end."""
+    ended = {scenario for scenario, trace in merged.items() if trace.outcome is Outcome.OK}
+    return {
+        reference: own_part(reference, [merged[run] for run in runs])
+        for reference, runs in shared.items()
+        if ended.issuperset(runs)
+    }
+
+
+def _judge_known(waiting: list[_Waiting], known: dict[Scenario, Trace], shared: Container[Scenario] = ()) -> None:
+    """Judge the cases that were run and whose reference is known.
+
+    A shared reference can let a case hold, not break it: on a wrong engine other requests than the bug's own may
+    have left something there. It is forgotten, and the case waits for its own.
+    """
+    for bug, at, found in list(waiting):
+        reference = bug.reference(at)
+        if reference in shared and reference in known and same_drafts(known[reference], found):
+            del known[reference]
+        if reference in known:
+            bug.results[at] = _judge(bug.reproducer, bug.cases[at], bug.monitors[at], found, known[reference])
+            waiting.remove((bug, at, found))
 
 
 @dataclass(eq=False)
@@ -122,6 +161,9 @@ class _Bug:
 
     def reference(self, at: int) -> Scenario:
         return self.alone[_group(self.cases[at])]
+
+
+_Waiting = tuple[_Bug, int, Trace]  # a case, by its position, and what was found
 
 
 def _looked_into(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.orders import CONFIG_REGIME, regime_capacities
+from harness.references import one_by_one
 from harness.reproduce import Parameters, Reproducer
 from harness.scenario import (
     WORKERS,
@@ -106,11 +107,8 @@ def alone(config: Config, requests: int, steps: int) -> Scenario:
 
 def each_alone(config: Config, admissions: Iterable[Admit | AdmitDisaggregated], steps: int) -> Scenario:
     """The same for requests that come in the given ways."""
-    operations: list[Operation] = []
-    for admission in admissions:
-        name = admission.request
-        operations += [admission, *[Step((name,), graph=False)] * steps, Finish(name)]
-    return Scenario(config, tuple(operations), "each request alone")
+    lives = ((admission, steps) for admission in admissions)
+    return Scenario(config, one_by_one(lives), "each request alone")
 
 
 def story(

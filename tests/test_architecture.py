@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOUNDATION = {"errors", "files", "scenario", "legality", "codec", "trace", "protocol"}
-REPRODUCING = FOUNDATION | {"orders", "invariants", "hosts", "launch", "verdicts"}
+REPRODUCING = FOUNDATION | {"orders", "invariants", "hosts", "launch", "verdicts", "references"}
 
 # package or module -> what it may import of harness beside itself. FOUNDATION is open to all.
 ARROWS: dict[str, set[str]] = {
@@ -36,6 +36,7 @@ ARROWS: dict[str, set[str]] = {
     "hosts": FOUNDATION | {"host"},  # only for --isolation none, inside a function
     "launch": FOUNDATION | {"hosts"},
     "verdicts": FOUNDATION,
+    "references": FOUNDATION,
     "oracles": FOUNDATION | {"invariants", "launch"},
     "reproduce": REPRODUCING,
     "catalogue": REPRODUCING | {"reproduce"},
@@ -102,7 +103,7 @@ def test_only_reports_use_the_template_engine_and_import_it_where_a_page_is_writ
 @pytest.mark.parametrize("path", sorted((ROOT / "repro_cases").glob("*.py")), ids=lambda path: path.name)
 def test_a_reproducer_knows_scenarios_and_nothing_of_any_engine(path: Path) -> None:
     inside = {name.split(".")[1] for name in imported(path) if name.startswith("harness.")}
-    assert inside <= {"scenario", "orders", "reproduce", "verdicts", "catalogue", "trace"}
+    assert inside <= {"scenario", "orders", "references", "reproduce", "verdicts", "catalogue", "trace"}
 
 
 def test_the_parent_really_runs_without_torch() -> None:

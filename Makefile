@@ -22,7 +22,7 @@ test-gpu: $(READY)
 	$(BIN)/python -m pytest -q -m gpu
 
 test-released: $(READY)
-	$(BIN)/python -m pytest -q -m released
+	$(BIN)/python -m pytest -q -m "released and not gpu"
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -67,7 +67,8 @@ NOT_OWN = (f"{_SRT}.utils.hf_transformers", f"{_SRT}.utils.hf_transformers_utils
 # Distributions that the real modules import and no step of a worker computes with.
 ABSENT = (
     "PIL", "aiohttp", "dill", "fastapi", "filelock", "flashinfer", "huggingface_hub", "orjson", "pybase64",
-    "pydantic", "pydantic_core", "requests", "setproctitle", "starlette", "tqdm", "transformers", "uvicorn", "yaml", "zmq",
+    "pydantic", "pydantic_core", "requests", "setproctitle", "starlette", "tqdm", "transformers", "uvicorn",
+    "yaml", "zmq",
 )  # fmt: skip
 
 

@@ -6,7 +6,8 @@ when a request comes and goes, the scenario says.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ import torch
 from harness.scenario import Config
 from harness.targets.base import Inspection, UnsupportedError
 from harness.targets.sglang.assembly import Parts
+from harness.targets.sglang.batches import Batches
 from harness.targets.sglang.contexts import Contexts
 from harness.targets.sglang.fields import Fields
 from harness.targets.sglang.inspection import inspect_engine
@@ -47,6 +49,7 @@ class SGLangEngine:
         self._runners = [parts.target.model_runner, parts.draft]
         self._graphs = [runner.decode_cuda_graph_runner for runner in self._runners]
         self.rows_told = Rows(parts.pools.requests)
+        self.batches = Batches(parts, device)
         runners = zip(self._runners, self._graphs, strict=True)
         self.fields = Fields(dict(zip(("target", "draft"), runners, strict=True)))
         self._captured: list[int] = []
@@ -110,24 +113,24 @@ class SGLangEngine:
     def admit_disaggregated(self, name: str, context_len: int) -> None:
         """Take over a request that another server prefilled: both models' keys and values come with it."""
         request = self._start(name, context_len)
-        batch = self._extend_batch(request, context_len)
+        batch = self.batches.extend(request, context_len)
         prepared = self._forward_batch(batch)
         model = self.parts.target.model_runner.model
         output = model.prefill(prepared, request.key)
         self.parts.draft.model.receive(prepared.out_cache_loc, output.hidden_states)
         self._committed(request, context_len, output.next_token_logits.argmax(-1))
-        rows = torch.tensor([request.row], device=self.device)
         self.rows_told.published([request.row])
-        self.parts.relay.publish(rows, batch.seq_lens)
-        payload = self.parts.tree.relay.RelayPayload(bonus_tokens=output.next_token_logits.argmax(-1))
-        self.parts.relay.stash(rows, payload)
+        tokens = output.next_token_logits.argmax(-1)
+        batch.spec_info = self.parts.algorithm.build_disagg_draft_input(batch, tokens, self.parts.relay)
+        batch.input_ids = None
+        self.batches.prefilled(request, batch)
         self._show([request], 0, None)
 
     def step(self, names: Sequence[str], graph: bool | None) -> None:
         """One decode step: draft, verify, accept and store, for the named requests."""
         requests = [self.live[name] for name in names]
         self._offer(False if graph is False else len(requests))
-        batch = self._decode_batch(requests)
+        batch = self.batches.decode(requests)
         self.reserved = sum(request.kv.kv_allocated_len - request.position for request in requests)
         self.consumed = len(requests) * (self.config.draft_len + 1)
         before = [request.position for request in requests]
@@ -155,9 +158,7 @@ class SGLangEngine:
         """A step of nothing, which the worker answers without a forward."""
         if dp_dummy:
             raise UnsupportedError("a data-parallel dummy needs attention data parallelism, and so more ranks")
-        batch = self._batch([], self.parts.tree.forward.ForwardMode.IDLE)
-        batch.seq_lens = torch.empty(0, dtype=torch.int64, device=self.device)
-        self.parts.worker.forward_batch_generation(batch)
+        self.parts.worker.forward_batch_generation(self.batches.idle())
 
     def draft_len(self, k: int) -> None:
         """Only the configured draft length."""
@@ -177,12 +178,15 @@ class SGLangEngine:
 
     def finish(self, name: str) -> None:
         """Let a request go: its row and locations are free at once, but for those that the cache keeps."""
-        self._let_go(self.live.pop(name) if name in self.live else self._preempted.pop(name))
+        request = self.live.pop(name) if name in self.live else self._preempted.pop(name)
+        self._let_go(request)
+        self.batches.leave(request)
 
     def preempt(self, name: str) -> None:
         """Retract a request: its row and locations are free at once, its tokens stay."""
         request = self.live.pop(name)
         self._let_go(request)
+        self.batches.leave(request)
         request.position = 0
         self._preempted[name] = request
 
@@ -202,7 +206,7 @@ class SGLangEngine:
             runner.decode_cuda_graph_runner = graphs if fits else None
 
     def _start(self, name: str, length: int) -> Request:
-        request = Request.start(name, length, self.config.seed, self.parts.tree.batch.Req)
+        request = Request.start(name, length, self.config.seed, self.parts.tree)
         self._seat(request)
         return request
 
@@ -235,8 +239,10 @@ class SGLangEngine:
 
     def _prefill(self, request: Request, count: int) -> None:
         self.parts.target.key = request.key
-        batch = self._extend_batch(request, count)
+        batch = self.batches.extend(request, count)
         result, _ = self._run(batch)
+        if request.position + count == len(request.tokens):
+            self.batches.prefilled(request, batch)
         self._committed(request, count, result.next_token_ids)
         self._show([request], 0, None)
 
@@ -246,43 +252,6 @@ class SGLangEngine:
         if request.position == len(request.tokens):
             request.tokens.append(int(following[-1]))
 
-    def _extend_batch(self, request: Request, count: int) -> Any:
-        tree, pools, start = self.parts.tree, self.parts.pools, request.position
-        places = pools.allocator.alloc(count)
-        if places is None:
-            raise RuntimeError(f"no location is free for {request.name}")
-        pools.requests.write((request.row, slice(start, start + count)), places.to(torch.int32))
-        request.kv.kv_allocated_len = request.req.extend_end = start + count
-        batch = self._batch([request], tree.forward.ForwardMode.EXTEND)
-        batch.input_ids = self._tensor(request.tokens[start : start + count])
-        batch.out_cache_loc = places
-        batch.seq_lens, batch.seq_lens_cpu = self._tensor([start + count]), torch.tensor([start + count])
-        batch.seq_lens_sum, batch.extend_num_tokens = start + count, count
-        batch.prefix_lens, batch.extend_lens, batch.extend_logprob_start_lens = [start], [count], [0]
-        return batch
-
-    def _decode_batch(self, requests: Sequence[Request]) -> Any:
-        tree = self.parts.tree
-        batch = self._batch(requests, tree.forward.ForwardMode.DECODE)
-        draft_input = tree.draft_input.DFlashDraftInputV2.create_idle_input(self.device)
-        draft_input.future_indices = batch.req_pool_indices
-        batch.spec_info = draft_input
-        batch.seq_lens = self._tensor([request.position for request in requests])
-        draft_input.prepare_for_decode(batch)
-        return batch
-
-    def _batch(self, requests: Sequence[Request], mode: Any) -> Any:
-        parts, pools = self.parts, self.parts.pools
-        rows = [request.row for request in requests]
-        return parts.tree.batch.ScheduleBatch(
-            reqs=[request.req for request in requests], req_to_token_pool=pools.requests,
-            token_to_kv_pool_allocator=pools.allocator,
-            tree_cache=parts.cache, model_config=parts.target.model_config, enable_overlap=True,
-            device=self.device, forward_mode=mode, spec_algorithm=parts.algorithm, forward_iter=0,
-            req_pool_indices=self._tensor(rows), req_pool_indices_cpu=torch.tensor(rows, dtype=torch.int64),
-            can_run_decode_cuda_graph=True,
-        )  # fmt: skip
-
     def _forward_batch(self, batch: Any) -> Any:
         return self.parts.tree.forward.ForwardBatch.init_new(
             batch, self.parts.target.model_runner, capture_hidden_mode=None, return_hidden_states_before_norm=False
@@ -291,19 +260,21 @@ class SGLangEngine:
     def _run(self, batch: Any) -> tuple[Any, list[int]]:
         """Run a batch as the overlapped loop does: take what the last step left, forward, leave for the next."""
         relay, rows = self.parts.relay, batch.req_pool_indices
-        if batch.spec_info is not None:
-            relay.resolve_seq_lens_cpu(batch)
+        relay.resolve_seq_lens_cpu(batch)
         self.parts.tree.relay.resolve_forward_inputs(batch, relay)
         context = batch.seq_lens.tolist()
         self._confidence = None
 
         def publish(new_seq_lens: torch.Tensor, confidence: torch.Tensor | None = None) -> None:
             self._confidence = confidence
-            self.rows_told.published(batch.req_pool_indices_cpu.tolist())
+            self.rows_told.published(rows.tolist())
             relay.publish(rows, new_seq_lens, confidence)
 
-        result = self.parts.worker.forward_batch_generation(batch, on_publish=publish)
-        relay.stash(rows, self.parts.tree.relay.RelayPayload.from_draft_input(result.next_draft_input))
+        with _put_back(batch):
+            result = self.parts.worker.forward_batch_generation(batch, on_publish=publish)
+            relay.stash(rows, self.parts.tree.relay.RelayPayload.from_draft_input(result.next_draft_input))
+        batch.input_ids, batch.spec_info = None, result.next_draft_input
+        batch.spec_info.future_indices = rows
         return result, context
 
     def _check_held(self, result: Any) -> None:
@@ -315,9 +286,17 @@ class SGLangEngine:
         views = (result.next_token_ids, result.accept_lens, result.new_seq_lens)
         self._held = views, tuple(view.clone() for view in views)
 
-    def _tensor(self, values: Sequence[int]) -> torch.Tensor:
-        return torch.tensor(list(values), dtype=torch.int64, device=self.device)
-
     def _show(self, requests: Sequence[Request], padded: int, graph: int | None) -> None:
         self.batch = tuple(request.name for request in requests)
         self.padded, self.graph = padded, graph
+
+
+@contextlib.contextmanager
+def _put_back(batch: Any) -> Iterator[None]:
+    """Lend a batch to a forward, which rebinds its fields: they come back, and penalties are not its to add to."""
+    before = dict(vars(batch))
+    batch.sampling_info = batch.sampling_info.copy_for_forward()
+    try:
+        yield
+    finally:
+        vars(batch).update(before)

@@ -14,6 +14,7 @@ import torch
 
 from harness.targets.base import UnsupportedError
 from harness.targets.sglang.assembly import Parts
+from harness.targets.sglang.batch_faults import prompt_lengths_not_filtered, relay_rows_not_filtered
 from harness.targets.sglang.row_faults import (
     freed_a_step_late,
     length_survives,
@@ -235,6 +236,13 @@ FAULTS = {
     "reuse-uncounted": Fault("K12", "a row is given anew and its generation stays", reuse_uncounted),
     "mirror-not-copied": Fault(
         "K13", "a graph is told the lengths of its batch, but not the host's copy of them", _mirror_not_copied
+    ),
+    "relay-rows-not-filtered": Fault(
+        "K13", "who stays in a batch that others leave takes from the relay what its first requests left there",
+        relay_rows_not_filtered,
+    ),
+    "prompt-lengths-not-filtered": Fault(
+        "K13", "a batch that requests leave keeps the lengths of their prompts", prompt_lengths_not_filtered
     ),
     "reserve-too-small": Fault("K14", "half a block is reserved for a step that writes one", _reserve_too_small),
     "eager-for-ever": Fault(

@@ -24,6 +24,7 @@ OWN = (
     "sglang.kernels.registry",
     "sglang.kernels.spec",
     f"{_SRT}.arg_groups",
+    f"{_SRT}.beam_search.batch_tail",
     f"{_SRT}.configs.deepseek_v41",
     f"{_SRT}.configs.draft_parallel",
     f"{_SRT}.configs.shared_experts",
@@ -54,6 +55,7 @@ OWN = (
     f"{_SRT}.platforms",
     f"{_SRT}.plugins",
     f"{_SRT}.runtime_context",
+    f"{_SRT}.sampling",
     f"{_SRT}.server_args",
     f"{_SRT}.speculative",
     f"{_SRT}.utils",
@@ -64,8 +66,9 @@ NOT_OWN = (f"{_SRT}.utils.hf_transformers", f"{_SRT}.utils.hf_transformers_utils
 
 # Distributions that the real modules import and no step of a worker computes with.
 ABSENT = (
-    "PIL", "aiohttp", "fastapi", "filelock", "flashinfer", "huggingface_hub", "orjson", "pybase64", "pydantic",
-    "pydantic_core", "requests", "setproctitle", "starlette", "tqdm", "transformers", "uvicorn", "yaml", "zmq",
+    "PIL", "aiohttp", "dill", "fastapi", "filelock", "flashinfer", "huggingface_hub", "orjson", "pybase64",
+    "pydantic", "pydantic_core", "requests", "setproctitle", "starlette", "tqdm", "transformers", "uvicorn",
+    "yaml", "zmq",
 )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def inspect_engine(engine: SGLangEngine, events: tuple[Event, ...]) -> Inspectio
         graphs = engine.graphs_of(runner)
         tensors |= {f"{owner}.{name}": PersistentTensor(value) for name, value in _tensors(graphs.buffers)}
         eager = engine.graph is None and bool(engine.stepped)
-        inputs = runner.eager_inputs if eager else _graph_buffers(graphs)
+        inputs = _eager_inputs(runner) if eager else _graph_buffers(graphs)
         graph_tensors |= {
             f"{owner}.{name}": GraphTensor(value, graphs.seq_len_fill_value if name == "seq_lens" else 0, pool)
             for name, pool in _SENTINELS.items()
@@ -72,8 +72,14 @@ def inspect_engine(engine: SGLangEngine, events: tuple[Event, ...]) -> Inspectio
     return Inspection(
         tensors, graph_tensors, (pool,), shown, _facts(engine), engine.batch, engine.padded, engine.graph,
         (*events, *engine.rows_told.refusals), *(budget if engine.stepped else ({}, {})),
-        fields=tuple(engine.fields.shown()),
+        fields=(*engine.fields.shown(), *engine.batches.fields()),
     )  # fmt: skip
+
+
+def _eager_inputs(runner: Any) -> dict[str, torch.Tensor]:
+    """Return the inputs of a forward without a graph; what is shown is poisoned, but a batch keeps its rows."""
+    rows = runner.eager_inputs["req_pool_indices"]
+    return {**runner.eager_inputs, "req_pool_indices": rows.clone()}
 
 
 def _graph_buffers(graphs: Any) -> dict[str, torch.Tensor]:

@@ -23,6 +23,8 @@ ROOTS = {
     "draft_input": "sglang.srt.speculative.dflash_info_v2",
     "relay": "sglang.srt.managers.overlap_utils",
     "batch": "sglang.srt.managers.schedule_batch",
+    "params": "sglang.srt.sampling.sampling_params",
+    "sampling": "sglang.srt.sampling.sampling_batch_info",
     "results": "sglang.srt.managers.utils",
     "forward": "sglang.srt.model_executor.forward_batch_info",
     "logits": "sglang.srt.layers.logits_processor",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 from harness.targets.common.toy import key_of, prompt_of
@@ -39,12 +37,12 @@ class Request:
     confidence: tuple[float, ...] = ()
 
     @classmethod
-    def start(cls, name: str, length: int, seed: int, make: Callable[..., Any]) -> Request:
-        """Return a request with its own prompt of `length` tokens; `make` is the engine's constructor."""
+    def start(cls, name: str, length: int, seed: int, tree: Any) -> Request:
+        """Return a greedy request with its own prompt of `length` tokens, made by the engine's constructors."""
         key = key_of(name, seed)
         tokens = prompt_of(key, length)
-        greedy = SimpleNamespace(top_k=1, custom_params=None, max_new_tokens=1 << 20)
-        return cls(name, key, tokens, make(name, "", array("q", tokens), greedy))
+        greedy = tree.params.SamplingParams(temperature=0.0, max_new_tokens=1 << 20)
+        return cls(name, key, tokens, tree.batch.Req(name, "", array("q", tokens), greedy))
 
     @property
     def kv(self) -> Any:

@@ -22,7 +22,7 @@ __all__ = ["SGLangTarget"]
 _OWN = (
     "DFlashWorkerV2 and DSparkWorkerV2, by their own constructors", "Triton kernels of both",
     "request, token and key-value pools", "relay between steps", "decode graph runner, its buffers and padding",
-    "batches and forward metadata", "configuration",
+    "batches, their merges and filters, forward metadata", "configuration",
 )  # fmt: skip
 _STAND_INS = (
     "target and draft models", "attention backend", "model runner's dispatch", "scheduler loop", "prefix cache",

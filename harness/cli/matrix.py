@@ -54,6 +54,8 @@ def matrix(
     """
     compared = bool(source) and not faults
     _check(compared and bool(without or ablate or markdown), without, markdown)
+    if faults and "," in source and not Path(source).is_dir():
+        raise UsageError(f"--source {source}: planted faults are judged on one version: name one, or drop --fault")
     names = source.split(",") if compared else [source]
     if fetch:
         fetch_named(target, device, [("--source", name) for name in names])

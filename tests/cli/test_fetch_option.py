@@ -96,7 +96,7 @@ def test_beside_a_version_a_folder_is_launched_where_it_is(wanted: list[str], tm
         ("vllm --source ./1.0", "--fetch: --source ./1.0 names no version"),
         ("vllm --source installed", "--fetch: --source installed names no version"),
         ("vllm --source 1.0,main", "--fetch: --source main: neither a folder nor a version such as 1.2.3"),
-        ("vllm --source 1.0,2.0 --fault all", "--fetch: --source 1.0,2.0: neither a folder nor a version"),
+        ("vllm --source 1.0,2.0 --fault all", "--source 1.0,2.0: planted faults are judged on one version"),
     ],
 )
 def test_what_cannot_be_meant_is_said_in_one_line_before_anything_is_fetched(

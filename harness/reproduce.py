@@ -101,7 +101,7 @@ def reproduce_all(
             known[first[index]] = trace
         else:
             merged[first[index]] = trace
-            known |= _parts(shared, merged)
+            known |= _completed(first[index], shared, merged)
         _judge_known(waiting, known, shared)
     # What broke off or differs where it was shared is run as its bug has it, and judged by that.
     left = [scenario for scenario in missing if scenario not in known]
@@ -111,15 +111,15 @@ def reproduce_all(
     return [_looked_into(bug, known, launcher, faults) for bug in bugs]
 
 
-def _parts(
-    shared: Mapping[Scenario, Sequence[Scenario]], merged: Mapping[Scenario, Trace]
+def _completed(
+    last: Scenario, shared: Mapping[Scenario, Sequence[Scenario]], merged: Mapping[Scenario, Trace]
 ) -> dict[Scenario, Trace]:
-    """Return the references all of whose requests have been run by now, in scenarios that came to their end."""
+    """Return the references whose last requests were run in `last`; all of theirs came to their end."""
     ended = {scenario for scenario, trace in merged.items() if trace.outcome is Outcome.OK}
     return {
         reference: own_part(reference, [merged[run] for run in runs])
         for reference, runs in shared.items()
-        if ended.issuperset(runs)
+        if last in runs and ended.issuperset(runs)
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Protocol
 
 from harness.scenario import (
@@ -22,9 +23,10 @@ from harness.scenario import (
     Warmup,
 )
 from harness.targets.base import Inspection, UnsupportedError
+from harness.targets.common.zones import Zones
 from harness.trace import Event, EventKind
 
-__all__ = ["OPERATIONS", "POOL", "Engine", "ReleasedSession"]
+__all__ = ["OPERATIONS", "POOL", "Engine", "ReleasedSession", "open_session"]
 
 OPERATIONS = (
     Capture, Warmup, Admit, Prefill, AdmitDisaggregated, Step, Finish, Abort, Preempt, Resume, Idle, DraftLen
@@ -160,6 +162,16 @@ class ReleasedSession:
     def close(self) -> None:
         """Let go of everything the session holds, and put back what it changed in the process."""
         self._engine.close()
+
+
+def open_session(
+    title: str, device: str, computing: Callable[[str], AbstractContextManager[None]], make: Callable[[], Engine]
+) -> ReleasedSession:
+    """Open the engine that `make` builds: in the scope of its code on `device`, its buffers between red zones."""
+    zones = Zones(device)
+    with computing(device), zones.allocating():
+        engine = make()
+    return ReleasedSession(title, engine, partial(computing, device), zones.check)
 
 
 def _row_events(before: dict[str, int], after: dict[str, int]) -> tuple[Event, ...]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from harness.protocol import Description
 from harness.scenario import Config
 from harness.targets.base import OpenOptions, refuse_options
 from harness.targets.common.description import describe_any, describe_tree
 from harness.targets.common.released import Tree, interpreted, site_of
-from harness.targets.common.session import ReleasedSession
-from harness.targets.common.zones import Zones
+from harness.targets.common.session import ReleasedSession, open_session
 from harness.targets.sglang.assembly import build
 from harness.targets.sglang.device import computing, kernels_on_cpu
 from harness.targets.sglang.engine import SGLangEngine
@@ -57,12 +54,13 @@ class SGLangTarget:
         """Open a worker. Raises `LaunchError` where the release has none that can be driven."""
         refuse_options(config, self.describe())
         tree = _tree(options.source, options.device)
-        zones = Zones(options.device)
-        with computing(options.device), zones.allocating():
+
+        def make() -> SGLangEngine:
             parts = build(tree, config, options.device, options.capture)
             apply_faults(parts, options.faults)
-        engine = SGLangEngine(parts, config, options.device)
-        return ReleasedSession("SGLang", engine, partial(computing, options.device), zones.check)
+            return SGLangEngine(parts, config, options.device)
+
+        return open_session("SGLang", options.device, computing, make)
 
 
 def _tree(source: str, device: str = "") -> Tree:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from harness.protocol import Description
 from harness.scenario import Config
 from harness.targets.base import OpenOptions, refuse_options
 from harness.targets.common.description import describe_any, describe_tree
 from harness.targets.common.kernels import interpret_kernels
 from harness.targets.common.released import Tree, interpreted, site_of
-from harness.targets.common.session import ReleasedSession
-from harness.targets.common.zones import Zones
+from harness.targets.common.session import ReleasedSession, open_session
 from harness.targets.vllm.assembly import build
 from harness.targets.vllm.device import computing
 from harness.targets.vllm.engine import VLLMEngine
@@ -67,12 +64,13 @@ class VLLMTarget:
         """Open a worker. Raises `LaunchError` where the release has none that can be driven."""
         refuse_options(config, self.describe())
         tree = _tree(options.source, options.device)
-        zones = Zones(options.device)
-        with computing(options.device), zones.allocating():
+
+        def make() -> VLLMEngine:
             parts = build(tree, config, options.device, options.capture)
             apply_faults(parts, options.faults)
-        engine = VLLMEngine(parts, config, options.acquired)
-        return ReleasedSession("vLLM", engine, partial(computing, options.device), zones.check)
+            return VLLMEngine(parts, config, options.acquired)
+
+        return open_session("vLLM", options.device, computing, make)
 
 
 def _tree(source: str, device: str = "") -> Tree:
